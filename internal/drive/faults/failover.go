@@ -29,10 +29,10 @@ var failover = Fault{
 	},
 }
 
-// withReplica returns the deployment for a fault that promotes a replica, given the usual deployment of a lock. A
-// deployment without a replica gets one. A deployment with one replica gets a second. Its lock waits until a replica
-// acknowledges each write (command WAIT). With two replicas, the promoted replica may lack a write that only the other
-// replica acknowledged. Other deployments stay as they are.
+// withReplica returns the deployment for a fault that promotes a replica. The parameter usual is the usual deployment of
+// the lock. If it has no replica, one is added. If it has one replica, a second is added. In this case the lock waits
+// until a replica acknowledges each write (command WAIT). With two replicas, the promoted replica may lack a write that
+// only the other replica acknowledged. Other deployments stay as they are.
 func withReplica(usual string) string {
 	switch usual {
 	case "replica":

@@ -17,8 +17,8 @@ type Fault struct {
 	Doc  string // one sentence about the fault
 	Kind Kind
 
-	// On returns the deployment for trials with this fault, given the usual deployment of the lock. If On is nil, trials use the
-	// usual deployment.
+	// On returns the deployment for trials with this fault. Its argument is the usual deployment of the lock. If On is
+	// nil, trials use the usual deployment.
 	On func(usual string) string
 	// Only returns the reason why the fault does not apply to a lock, or "" if it applies. If Only is nil, the fault applies to
 	// every lock.
@@ -213,13 +213,13 @@ const (
 	victimProcess int   = 0
 )
 
-// granted returns the point in a client's run at which its acquire in the given iteration is granted.
+// granted returns the point in a client's run at which its acquire in an iteration is granted.
 func granted(client int32, iteration uint64) workloads.Moment {
 	return workloads.Moment{Client: client, Iteration: iteration, Point: workloads.Granted}
 }
 
-// gatesInTurn returns gates that make three clients start one after the other. The second client starts when the first is
-// granted the lock in the given iteration. The third client starts when the second is granted the lock.
+// gatesInTurn returns gates that make three clients start one after another. The second client starts when the first is
+// granted the lock in an iteration. The third client starts when the second is granted the lock.
 func gatesInTurn(s Scene, iteration uint64) []Gate {
 	return []Gate{
 		{Client: 1, Until: granted(victim, iteration), Timeout: 2 * s.TTL},

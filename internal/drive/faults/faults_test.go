@@ -194,7 +194,7 @@ func (x scenery) moment(m workloads.Moment) {
 }
 
 // TestStaleReplicas checks the plan of the fault failover in deployments with replicas. The plan must stop the
-// replication to at least one replica, and promote such a stale replica.
+// replication to at least one replica and promote a replica that no longer receives writes.
 func TestStaleReplicas(t *testing.T) {
 	for _, on := range []string{servers.Replica, servers.TwoReplicas, servers.Sentinel} {
 		var behind, over []int

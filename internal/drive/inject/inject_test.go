@@ -209,7 +209,7 @@ type passing struct {
 	rules    proxy.Rules
 	cut      []proxy.Direction
 	delays   []time.Duration
-	conns    int // open connections
+	conns    int // number of open connections
 }
 
 func (l *passing) On(r proxy.Rule) func()   { return l.rules.On(r) }

@@ -18,12 +18,12 @@ import (
 // Scenario describes one pitfall and the trials that show it.
 type Scenario struct {
 	Name    string
-	Warning string // the pitfall in one line
-	Doc     string // one paragraph
+	Warning string // description of the pitfall in one line
+	Doc     string // description in one paragraph
 	Parts   []Part
 }
 
-// Part describes trials of a scenario: several locks under one fault and one workload.
+// Part describes some trials of a scenario: several locks under the same fault and workload.
 type Part struct {
 	Locks    string // lock names separated by spaces; lock@deployment selects a deployment
 	Fault    string // name of the fault; "": none

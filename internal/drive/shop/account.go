@@ -139,7 +139,7 @@ type Figures struct {
 	Stock   int     `json:"stock"`
 	Sold    int     `json:"sold"`
 	Left    int64   `json:"left"`                // remaining stock
-	Refused int     `json:"refused"`             // orders answered "sold out"
+	Refused int     `json:"refused"`             // number of orders with the answer "sold out"
 	Busy    int     `json:"busy"`                // orders that failed because the lock was not granted in time, or was lost
 	Unknown int     `json:"unknown"`             // orders with an unknown result
 	Seconds float64 `json:"seconds_to_sell_out"` // time from the start of the sale to the last sold order; 0 if nothing was sold

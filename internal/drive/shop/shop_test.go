@@ -54,7 +54,7 @@ func (l *halves) Release(_ context.Context, g impls.Grant) error {
 
 func (*halves) Close() error { return nil }
 
-// newShop starts a service with the given stock in each of two segments.
+// newShop starts a service. The parameter left holds the number of items left in each segment of the stock.
 func newShop(t *testing.T, lock impls.Lock, left ...int64) (*httptest.Server, *Stock, *miniredis.Miniredis) {
 	t.Helper()
 	m := miniredis.RunT(t)

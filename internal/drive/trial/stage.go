@@ -38,7 +38,7 @@ type stage struct {
 type seat struct {
 	links   []*proxy.Link
 	urls    []string         // addresses of the links
-	process *workers.Process // nil: not started
+	process *workers.Process // nil if the process has not been started
 	ttl     time.Duration    // lease that the process expects
 	group   *servers.Group   // servers on which the process opened the lock
 }

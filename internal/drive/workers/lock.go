@@ -163,7 +163,7 @@ type hold struct {
 	early []worker.Line // renewals that were reported before the grant
 	over  bool          // whether the hold was released or lost
 	freed bool          // whether the worker confirmed the release
-	told  bool          // whether the worker reported the loss
+	told  bool          // whether the worker has reported the loss of the hold
 	lost  chan struct{}
 	after atomic.Int64 // time from the acquire to the loss
 }

@@ -12,12 +12,11 @@ import (
 )
 
 // kinds returns the names of the built-in faults that correspond to a step of a fault plan. A property is expected to
-// hold under the step if it is expected to hold under each of these faults. If there are none, no property has an
-// expectation.
+// hold under the step if it is expected to hold under each of these faults. If kinds returns no names, no property has
+// an expectation under the step.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		// A holder that acquires again waits for the reply. Meanwhile its lease may expire.
-		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld) {
+		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld) { // the holder's lease may expire while it waits for its second acquire
 			names = append(names, "process-pause")
 		}
 		if d > shortestLease(t)/4 { // the reply to an acquire may arrive after the lease has expired

@@ -110,9 +110,9 @@ const timelineWidth = 98
 // mostMinimised is the maximum number of violations of one lock that are minimised.
 const mostMinimised = 16
 
-// Minimise minimises the violations found with the seeds. It returns at most the given number (parameter most) of
-// counterexamples, failed expectations first. It omits a counterexample if a smaller one shows the same violation with
-// the same faults or fewer. A seed is nondeterministic if a repeated trial records a different history.
+// Minimise minimises the violations found with the seeds. It returns the counterexamples, failed expectations first. The
+// parameter most limits their number. Minimise omits a counterexample if a smaller one shows the same violation with the
+// same faults or fewer. A seed is nondeterministic if a repeated trial records a different history.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	return s.minimise(virtual{}, seeds, most, timeLimit)
 }

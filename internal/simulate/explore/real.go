@@ -62,7 +62,7 @@ func (r *Real) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, 
 	return m, errors.Join(err, ctx.Err())
 }
 
-// Repeat runs a case several times and returns the rate. It shows one run that violates the property. If there is none,
+// Repeat runs a case several times and returns the rate. It shows one run that violates the property. If no run does,
 // the returned Shown is empty.
 func (r *Real) Repeat(ctx context.Context, c Case, property string, times, width int) (Shown, Rate, error) {
 	run, rate, err := repeat(realRunner{r, ctx}, c, property, times)
@@ -173,8 +173,8 @@ func stageName(cell trial.Cell, params map[string]string) string {
 	return fmt.Sprint(cell.Lock.Name, params)
 }
 
-// take removes an idle stage with this name from the list and returns it. Without such a stage, own is nil, and the caller
-// starts a new stage. If there are as many stages as slots, other is a stage to close first.
+// take removes an idle stage with this name from the list and returns it. If no stage has this name, own is nil, and the
+// caller starts a new stage. If there are as many stages as slots, other is a stage to close first.
 func (r *Real) take(name string) (own, other *trial.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

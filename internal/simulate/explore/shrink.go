@@ -124,7 +124,7 @@ func (c Case) clone() Case {
 }
 
 // reduce removes elements from a list in the case, as long as the case still violates the property. It first tries to
-// remove half of the elements at once, then fewer. At least least elements remain.
+// remove half of the elements at once, then fewer. The parameter least is the number of elements that must remain.
 func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	left := func() int { return len(*list(&s.Case)) }
 	for n := (left() + 1) / 2; n > 0; n /= 2 {

@@ -19,7 +19,7 @@ type maker struct {
 	// client and process state whether the step affects the client, and whether it affects the client's process.
 	client, process bool
 	nodes           int                        // maximum number of servers that the step affects
-	by              func(*scene) time.Duration // returns Action.By; nil: 0
+	by              func(*scene) time.Duration // returns the value of Action.By; nil: the value is 0
 	oneWay, lasts   bool
 
 	make func(*scene, int32) []faults.Step // creates the steps; if nil, the other fields describe a single step

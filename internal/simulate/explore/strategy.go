@@ -167,7 +167,7 @@ func (s *scene) own(d time.Duration) time.Duration {
 	return d + time.Duration(s.steps)
 }
 
-// nodes returns the indexes of one or more randomly chosen servers. Their number is at most most.
+// nodes returns the indexes of randomly chosen servers. Their number is between 1 and most.
 func (s *scene) nodes(most int) []int {
 	if !s.several() {
 		return []int{0}

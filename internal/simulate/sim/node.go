@@ -87,7 +87,7 @@ func (n *node) kill() {
 	}
 }
 
-// restart starts a stopped server with the given data.
+// restart starts a stopped server with the data in the parameter with.
 func (n *node) restart(with contents) {
 	server := n.newServer()
 	for _, restore := range with {

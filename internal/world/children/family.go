@@ -28,7 +28,7 @@ func processes() (map[int]procfs.ProcStat, error) {
 	return all, nil
 }
 
-// ProcessorTime returns the total processor time used by the given processes and their descendants. It returns
+// ProcessorTime returns the total processor time used by the processes roots and their descendants. It returns
 // errors.ErrUnsupported on systems without /proc.
 func ProcessorTime(roots []int) (sum time.Duration, err error) {
 	all, err := processes()

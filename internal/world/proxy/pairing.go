@@ -216,7 +216,7 @@ func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool)
 
 // Limits on the data queued in one direction of a connection. The sender waits while the queue is full.
 const (
-	maxQueued = 4 << 20 // bytes
+	maxQueued = 4 << 20 // maximum number of queued bytes
 	maxLoads  = 1 << 10
 )
 
@@ -224,7 +224,7 @@ const (
 // may call put, and at most one goroutine may call take.
 type line struct {
 	loads chan load
-	room  *semaphore.Weighted // in bytes
+	room  *semaphore.Weighted // free room in the queue, in bytes
 }
 
 // load is an item of a queue: bytes to forward, or the end of the stream.

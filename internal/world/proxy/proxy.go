@@ -18,7 +18,7 @@ const (
 	closeTimeout = 5 * time.Second       // maximum time that Close waits for running Rule.Do functions
 	lingerFor    = 2 * time.Second       // maximum time that a connection stays open after one direction has ended
 	acceptAgain  = 10 * time.Millisecond // delay after a failed accept, before the next attempt
-	readSize     = 32 << 10              // bytes per read
+	readSize     = 32 << 10              // maximum number of bytes in one read
 )
 
 // Direction is a bit set of the two directions of a connection: to the server and to the client.

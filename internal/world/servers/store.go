@@ -22,7 +22,7 @@ const (
 
 // Names of the deployments. A deployment determines how many servers run and how the servers are connected.
 const (
-	Single      = "single"       // one server
+	Single      = "single"       // a single server
 	Replica     = "replica"      // a primary and one replica
 	TwoReplicas = "two-replicas" // a primary and two replicas
 	Sentinel    = "sentinel"     // a primary, two replicas, and three Sentinels that promote a replica if the primary fails

@@ -29,7 +29,7 @@ type Target struct {
 // Form describes the format of a store's addresses.
 type Form struct {
 	Example   string         // example of an address
-	Port      string         // default port
+	Port      string         // port if the address has none
 	Many      bool           // whether an address may name several hosts
 	Secret    bool           // whether a user name is allowed, with or without a password
 	Anonymous bool           // whether a password without a user name is allowed
@@ -204,13 +204,13 @@ func (t Target) Store() string { return t.of.Name }
 // Hosts returns the address of each server as host:port.
 func (t Target) Hosts() []string { return t.hosts }
 
-// User returns the user name in the address. It returns "" if there is none.
+// User returns the user name in the address, or "" if the address has no user name.
 func (t Target) User() string { return t.user }
 
-// Password returns the password of the user. It returns "" if there is none.
+// Password returns the password of the user, or "" if the user has no password.
 func (t Target) Password() string { return t.password }
 
-// Database returns the database in the address. It returns "" if there is none.
+// Database returns the database in the address, or "" if the address has no database.
 func (t Target) Database() string { return t.database }
 
 // TLS returns the TLS configuration. It returns nil for a plain connection.

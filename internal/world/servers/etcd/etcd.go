@@ -60,7 +60,7 @@ func Store() servers.Store {
 	}
 }
 
-// named returns a member name for the server whose port is peer. The name is unique while this program runs.
+// named returns a member name for the server on a port. The name is unique while this program runs.
 func named(peer int) string { return fmt.Sprintf("lockbench-%d-%d", os.Getpid(), peer) }
 
 func peerURL(port int) string { return "http://" + servers.Loopback(port) }
