@@ -44,7 +44,9 @@ func TestExternal(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PASSWORD", password)
 			env.Setenv("IN_URL", passwordInURL)
-			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp")) // a separate folder for each script, so that the command clean finds no folders of other tests
+			// Each script has a separate folder for temporary files. Otherwise, the command "lockbench clean" in one
+			// script would find the folders of other scripts.
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
 			return os.Mkdir(filepath.Join(env.WorkDir, "tmp"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "within": within,
@@ -67,8 +69,8 @@ func condition(cond string) (bool, error) {
 	_, err := exec.LookPath(program)
 	missing := err != nil
 	if what == "tls" && !missing {
-		// The server reports only the first unknown argument. If that is --no-such-option, the server knows --tls-port,
-		// which comes before it.
+		// redis-server reports only the first unknown argument. If this is --no-such-option, the server knows the
+		// argument --tls-port, which comes first.
 		out, _ := exec.Command("redis-server", "--port", "0", "--tls-port", "0", "--no-such-option", "1").CombinedOutput()
 		missing = !bytes.Contains(out, []byte("'no-such-option"))
 	}
@@ -189,7 +191,7 @@ func silent(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 // tells implements the script command "tells [DIR...]", which checks that the password occurs in the output or in a
-// file of the folders. With a negation, it checks that the password occurs nowhere.
+// file of the folders. "! tells [DIR...]" checks that the password occurs nowhere.
 func tells(ts *testscript.TestScript, neg bool, args []string) {
 	found := map[string]bool{"stdout": strings.Contains(ts.ReadFile("stdout"), secret), "stderr": strings.Contains(ts.ReadFile("stderr"), secret)}
 	for _, dir := range args {

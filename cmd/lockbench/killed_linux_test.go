@@ -85,9 +85,8 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within calls the function wrong (a parameter) repeatedly until it returns "". Any other result is the reason why
-// the expected condition does not hold yet. The test fails if the condition does not hold within the time limit
-// (parameter bound).
+// within waits until the parameter wrong, a function, returns "". Any other result of wrong is a sentence about the
+// condition that is not yet met. The test fails if the waiting takes longer than the parameter bound.
 func (r *started) within(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
@@ -186,7 +185,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// judged checks that all histories of the run can be judged and reported. It returns the number of histories.
+// judged checks that lockbench can judge and report all histories of the run. It returns the number of histories.
 func (r *started) judged() int {
 	r.Helper()
 	var files []string
@@ -304,7 +303,7 @@ func TestSecondCtrlC(t *testing.T) {
 		if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond) // wait, because two pending signals would be delivered as one
+		time.Sleep(100 * time.Millisecond) // wait between the interrupts, because two pending signals would be delivered as one
 	}
 	select {
 	case <-r.ended:

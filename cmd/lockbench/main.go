@@ -24,7 +24,7 @@ func main() {
 		interrupt()
 		select {
 		case <-signals:
-		case <-time.After(time.Second): // print the hint only if the command is still running after one second
+		case <-time.After(time.Second): // the command still runs one second after the interrupt: print a hint
 			fmt.Fprintln(os.Stderr, "interrupted: results so far are reported; Ctrl-C again ends at once")
 			<-signals
 		}

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait, so run four at a time
+	if err := flag.Set("test.parallel", "4"); err != nil { // run four tests at a time, because the tests mostly wait
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"lockbench": main, "sound-worker": soundWorker, "broken-worker": brokenWorker, "old-worker": oldWorker,

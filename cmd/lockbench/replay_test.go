@@ -16,7 +16,8 @@ import (
 	"lockbench/workloads"
 )
 
-// stalledCase writes a test case to a file: a client that holds a lock is paused until its lease expires.
+// stalledCase writes a test case to a file and returns its path. In the case, a client that holds a lock is paused
+// until its lease expires.
 func stalledCase(t *testing.T) (path string) {
 	t.Helper()
 	p := workloads.Defaults()
@@ -31,7 +32,7 @@ func stalledCase(t *testing.T) (path string) {
 	return path
 }
 
-// onOne limits the test to one processor. With several processors, lockbench would simulate in a child process.
+// onOne makes the test use only one processor. With several processors, lockbench would simulate in a child process.
 func onOne(t *testing.T) {
 	before := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -60,8 +60,8 @@ func narrow(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// TestInterruptedByUser checks that long-running commands end after one interrupt, print a message, and exit with code
-// 130.
+// TestInterruptedByUser checks the commands that run for a long time. After one interrupt, each of them must end, print
+// a message, and exit with code 130.
 func TestInterruptedByUser(t *testing.T) {
 	t.Parallel()
 	program := must(exec.LookPath("lockbench"))

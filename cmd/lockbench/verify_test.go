@@ -21,7 +21,7 @@ import (
 // soundWorker is a worker with a correct lock.
 func soundWorker() { workerOf("sound", "set-px-lua") }
 
-// leavingWorker is a worker whose releases leave the key on the server, where it never expires.
+// leavingWorker is a worker whose lock does nothing on a release. The key stays on the server and never expires.
 func leavingWorker() {
 	workerThat("leaving", func(env impls.Env) (impls.Lock, error) {
 		l, err := lockNamed("setnx").Open(env)
@@ -36,7 +36,7 @@ func (leaving) Release(context.Context, impls.Grant) error { return nil }
 // brokenWorker is a worker whose lock never refuses a client.
 func brokenWorker() { workerOf("broken", "none") }
 
-// oldWorker is a worker that speaks protocol version 1. In that version, a worker cannot be asked to describe its lock.
+// oldWorker is a worker that speaks protocol version 1. Lockbench cannot ask such a worker to describe its lock.
 func oldWorker() {
 	const old, current = `"lockbench_worker":1`, `"lockbench_worker":2`
 	in := bufio.NewReader(os.Stdin)
