@@ -38,15 +38,15 @@ func need(t *testing.T, what, how string) {
 // returns its command line.
 var commands = map[string]func(*testing.T) []string{"redis-py": python("redis-py", "redis"), "redlock-node": node("redlock-node", "redlock"), "go-redislock": goModule("go-redislock")}
 
-// python returns a function for an example in Python. That function returns the command line of the example. If a
-// required Python package is missing, it skips or fails the test. The parameter needs is the name of that package, such
-// as redis. The name of its Debian package has the prefix python3-.
+// python returns a function for an example in Python. The returned function returns the command line of the example. If
+// Python cannot import the package named by the parameter needs, the function skips or fails the test. The Debian
+// package has the same name with the prefix python3-, such as python3-redis.
 func python(folder, needs string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
 		for _, name := range []string{"python3", "/usr/bin/python3"} {
 			imports := exec.CommandContext(t.Context(), name, "-c", "import "+needs)
-			imports.Dir = os.TempDir() // in this folder, Python would import examples/kazoo
+			imports.Dir = os.TempDir() // the folder examples contains a folder kazoo, which Python would import instead of the package kazoo
 			if imports.Run() == nil {
 				return []string{name, folder + "/worker.py"}
 			}

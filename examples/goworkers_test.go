@@ -15,7 +15,7 @@ import (
 )
 
 // goModule returns a function that builds an example in Go, and returns its command line. Each example is a separate
-// module, so that its library versions are independent of the others.
+// module with independent library versions.
 func goModule(folder string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		t.Helper()
@@ -109,7 +109,7 @@ func (x goExample) exclusion(t *testing.T, a, b impls.Lock) {
 	if _, err := b.Acquire(impatient, x.request(-1)); err == nil || x.busy && !errors.Is(err, impls.ErrBusy) {
 		t.Errorf("a cancelled acquire: %v", err)
 	}
-	if took := time.Since(began); took > 900*time.Millisecond { // lockbench itself stops waiting 1 s after a cancel
+	if took := time.Since(began); took > 900*time.Millisecond { // lockbench waits at most 1 s after a cancel
 		t.Errorf("the two acquires took %v", took)
 	}
 	granted := make(chan impls.Grant, 1)
@@ -166,7 +166,7 @@ func (x goExample) releases(t *testing.T, a, b impls.Lock) {
 	}
 }
 
-// death checks that a hold ends with its process.
+// death checks that a lock becomes free when the process of its holder is killed.
 func (x goExample) death(t *testing.T, a, b *workers.Process) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()

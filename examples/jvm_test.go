@@ -16,8 +16,9 @@ import (
 // javaWorker is the folder of the worker library for Java.
 const javaWorker = "../impls/worker/java"
 
-// build runs a command in a folder. It fails the test if the output contains the given compiler error, and skips it if
-// the command fails for another reason, such as a missing network.
+// build runs a command in a folder, and then the command fallback if the first one fails. It fails the test if an
+// output contains compilerError. If both commands fail for another reason, such as a missing network, it skips the
+// test, unless LOCKBENCH_REQUIRE names the tool.
 func build(t *testing.T, tool, hint, compilerError, dir string, command []string, fallback ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(command[0]); err != nil {
@@ -101,7 +102,7 @@ func TestJavaTemplate(t *testing.T) {
 	t.Run("resource", func(t *testing.T) { resource(t, a) })
 }
 
-// short checks that a file has at least 15 lines and at most the given maximum.
+// short checks that a file has at least 15 lines, and at most as many as the parameter most.
 func short(t *testing.T, file string, most int) {
 	t.Helper()
 	text, err := os.ReadFile(file)

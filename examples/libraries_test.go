@@ -34,8 +34,8 @@ func eachLibrary(t *testing.T, test func(*testing.T, []string)) {
 	}
 }
 
-// talk is a connection to a worker process. Tests write lines to its standard input and read lines from its standard
-// output.
+// talk is a connection to a worker process. Tests write lines to the process's standard input and read lines from its
+// standard output.
 type talk struct {
 	t     *testing.T
 	in    io.WriteCloser
@@ -47,7 +47,7 @@ type talk struct {
 
 const opening = `{"lockbench_worker":2,"nodes":["redis://user:secret@127.0.0.1:1/0"],"prefix":"p:","process":1,"seed":3,"ttl_ms":600`
 
-// converse starts a worker and writes the given line to its standard input.
+// converse starts a worker and writes one line (parameter first) to its standard input.
 func converse(t *testing.T, first string, command ...string) *talk {
 	t.Helper()
 	c := &talk{t: t, lines: make(chan []byte, 100), cmd: exec.CommandContext(t.Context(), command[0], command[1:]...)}
@@ -127,7 +127,7 @@ func (c *talk) hear() worker.Line {
 	return l
 }
 
-// want reads a line and returns it. The line must equal the expected one, except for measured times.
+// want reads a line and returns it. The line must equal the parameter want, except for measured times.
 func (c *talk) want(want worker.Line) worker.Line {
 	c.t.Helper()
 	got := c.hear()
@@ -150,7 +150,7 @@ func (c *talk) exits() int {
 	c.t.Helper()
 	killer := time.AfterFunc(3*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer killer.Stop()
-	for range c.lines { // Wait closes the pipe, so read it to its end first
+	for range c.lines { // read the output to its end first, because Wait closes the pipe
 	}
 	_ = c.cmd.Wait()
 	return c.cmd.ProcessState.ExitCode()
@@ -275,14 +275,14 @@ func TestLibraryWaits(t *testing.T) {
 		c.tell(acquire(7, "slow", 0), `{"id":8,"do":"ping"}`)
 		c.want(worker.Line{ID: 8, OK: true})
 		l := c.want(granted(7, "slow"))
-		if most := time.Since(began) - 190*time.Millisecond; l.SentAfter > int64(most) { // the attempt takes 200 ms
+		if most := time.Since(began) - 190*time.Millisecond; l.SentAfter > int64(most) { // the attempt itself takes 200 ms, which SentAfter does not include
 			t.Errorf("sent after %d ns, want at most %v", l.SentAfter, most)
 		}
 	})
 }
 
-// TestLibraryLetsTheLockWait checks a lock that itself waits for the grant, so that the worker library does not repeat
-// tries. One waiting acquire is granted, while another one waits until it is cancelled.
+// TestLibraryLetsTheLockWait checks a lock that itself waits for the grant. The worker library must then not repeat
+// tries. The test starts two waiting acquires: one is granted after 50 ms, and the other waits until it is cancelled.
 func TestLibraryLetsTheLockWait(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, append(slices.Clone(command), "waiting")...)
@@ -303,7 +303,7 @@ func TestLibraryLetsTheLockWait(t *testing.T) {
 func TestLibraryNotices(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, command...)
-		c.ask(acquire(1, "early", 0), granted(1, "early")) // the worker sends its notices (renewals and a loss) after its reply to the acquire
+		c.ask(acquire(1, "early", 0), granted(1, "early")) // the worker sends the reply to the acquire first, and then its notices: renewals and a loss
 		c.want(worker.Line{Renewed: 1, OK: true, Validity: int64(5 * time.Second)})
 		c.want(worker.Line{Renewed: 1, Refused: worker.NotHeld})
 		if l := c.want(worker.Line{Lost: 1}); l.Elapsed <= 0 || l.Elapsed > int64(time.Second) {
@@ -386,8 +386,8 @@ func TestLibraryFlood(t *testing.T) {
 	})
 }
 
-// TestLibraryEnds checks that a worker exits without a release: at a shutdown, at the end of its input, and after a line that
-// is no request.
+// TestLibraryEnds checks that a worker exits without a release in three cases: at a shutdown, at the end of its input,
+// and after a line that is not a request.
 func TestLibraryEnds(t *testing.T) {
 	for how, code := range map[string]int{"shutdown": 0, "end of input": 0, "no JSON": 1, "no object": 1} {
 		eachLibrary(t, func(t *testing.T, command []string) {

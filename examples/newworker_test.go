@@ -17,7 +17,7 @@ import (
 // the folder dir, and returns the worker's command line. If it cannot install them, it skips the test.
 var installs = map[string]func(t *testing.T, dir string, x worker.Template) string{
 	"python": func(t *testing.T, _ string, x worker.Template) string {
-		return strings.Replace(x.Command, "python3", python("redis-py", "redis")(t)[0], 1) // requirements.txt names another version of redis
+		return strings.Replace(x.Command, "python3", python("redis-py", "redis")(t)[0], 1) // use the installed version of redis instead of the version in requirements.txt
 	},
 	"node": install("npm", "node-ioredis"),
 	"java": func(t *testing.T, dir string, x worker.Template) string {

@@ -290,7 +290,7 @@ func notices(p *dialog) {
 	p.ask(worker.Request{ID: 203, Do: "acquire", Key: "loses", Owner: "b", TTLMS: 600})
 	p.ask(worker.Request{ID: 204, Do: "release", Key: "loses", Owner: "b", Hold: 203})
 	time.Sleep(100 * time.Millisecond)
-	p.ask(worker.Request{ID: 205, Do: "ping"}) // the next line must be the reply; any other line would report a loss after the release, or the same loss twice
+	p.ask(worker.Request{ID: 205, Do: "ping"}) // the next line must be the reply to the ping, not a loss after the release or a repeated loss
 }
 
 func guards(p *dialog) {

@@ -21,7 +21,7 @@ var kept = []struct {
 	name, store string
 	command     func(*testing.T) []string
 	waits       bool // whether the library itself waits until the lock is granted
-	checks      bool // whether a second release is refused; etcd3 ignores it
+	checks      bool // whether a second release is refused; false for etcd3, which ignores it
 	validity    time.Duration
 }{
 	{"kazoo", "zookeeper", python("kazoo", "kazoo"), true, true, 0},

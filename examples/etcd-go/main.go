@@ -11,7 +11,8 @@ import (
 	worker "lockbench/impls/worker/go"
 )
 
-// lock holds a mutex and its session. A session is not shared, because a mutex is granted again to the same session.
+// lock holds a mutex and its session. Each hold has a separate session, because etcd grants a mutex again to the
+// session that already holds it.
 type lock struct {
 	mutex   *concurrency.Mutex
 	session *concurrency.Session
@@ -45,6 +46,6 @@ func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worke
 	if err = request(ctx); err == nil {
 		return worker.Grant[lock]{Handle: lock{m, s}, Fence: m.Header().Revision, Lost: s.Done()}, nil
 	}
-	s.Close() // removes the client from the lock's queue, if the mutex has not done so
+	s.Close() // closing the session also removes the client from the lock's queue
 	return g, err
 }
