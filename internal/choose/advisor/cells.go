@@ -50,8 +50,8 @@ func goodDay(n selection.Needs) []string {
 	return lo.Compact([]string{"counter", "contend", misuse, lo.Ternary(n.Reenters, "reentrant", "")})
 }
 
-// guarded returns the workload "counter" if data could be corrupted when two clients hold the lock at once. Otherwise it
-// returns nil.
+// guarded returns the workload "counter" if two holders at once could corrupt the team's data. Otherwise it returns
+// nil.
 func guarded(n selection.Needs) []string {
 	return lo.Ternary(n.TwoHold == selection.Corruption, []string{"counter"}, nil)
 }
@@ -89,13 +89,13 @@ func loadsNamed(names ...string) []workloads.Workload {
 }
 
 const (
-	longTrial = 2 * time.Second // longest lease in a trial; if the advised lease is longer, all times are scaled down
+	longTrial = 2 * time.Second // longest lease in a trial; for a longer advised lease, all times are scaled down
 	fewHolds  = 1               // number of holds that a client completes before the hold in which it is paused
 )
 
-// longestPause returns the configurations (cells) of trials that pause a holder during its work. The pause and the work are the
-// longest ones in the requirements. The lease is the one that decision.AdviseTTL advises. If the lease is too long for a trial,
-// all times are scaled down.
+// longestPause returns the configurations (cells) of trials that pause a holder during its work. The pause and the work
+// have the maximum lengths that the requirements state. The lease is the one that decision.AdviseTTL advises. If the
+// lease is too long for a trial, all times are scaled down.
 func longestPause(n selection.Needs, l impls.Impl) []trial.Cell {
 	k, _ := lo.Find(choices(), func(k candidate) bool { return strings.HasPrefix(k.lock+"@", l.Name+"@") })
 	ttl := decision.AdviseTTL(n, k.lease)

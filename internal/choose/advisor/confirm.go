@@ -19,8 +19,8 @@ import (
 const ConfirmTrials = 6
 
 const (
-	pausesEach = 10            // number of pauses in each trial; each occurs in a different hold
-	longerWork = "longer-work" // name, in histories, of the fault that lengthens the work of a hold in which its client is paused
+	pausesEach = 10            // number of pauses in each trial; a hold has at most one pause
+	longerWork = "longer-work" // name, in histories, of the fault that lengthens a hold in which the client is paused
 )
 
 // Confirming returns the configurations (cells) of trials that test the advised lease and two other leases, which are usually
@@ -57,8 +57,8 @@ func ConfirmCells(lock impls.Impl, deployment string, points []decision.TrialPoi
 	})
 }
 
-// One client is paused in each hold. The other clients hold the key only briefly, so that the paused client soon acquires it
-// again.
+// Times of the clients. One client is paused in each hold. The other clients hold the key only briefly, so the paused
+// client soon acquires it again.
 const (
 	othersHold  = 2 * time.Millisecond
 	othersThink = 5 * time.Millisecond

@@ -66,8 +66,8 @@ func TestConfirmCells(t *testing.T) {
 	}
 }
 
-// TestConfirmReal runs trials with pauses longer and shorter than the lease. Holds must overlap if and only if the pause is
-// longer. Each plan of pauses must be made from the seed of the trial.
+// TestConfirmReal runs trials with pauses that are longer or shorter than the lease. Holds must overlap if and only if
+// the pause is longer. The pauses must be drawn with the seed of the trial.
 func TestConfirmReal(t *testing.T) {
 	needRedis(t)
 	points := []decision.TrialPoint{point(400*time.Millisecond, 600*time.Millisecond), point(5*time.Second, 30*time.Millisecond)}
@@ -101,7 +101,7 @@ func confirmReal(t *testing.T, name string, points []decision.TrialPoint) {
 	}
 }
 
-// confirmed returns how well the prediction for one lease agrees with the trials recorded in dir.
+// confirmed compares the prediction for one lease with the trials recorded in dir, and returns the result.
 func confirmed(t *testing.T, dir string, lock impls.Impl, p decision.TrialPoint) selection.Confirmed {
 	t.Helper()
 	var all decision.Paused

@@ -46,8 +46,8 @@ func expectationOf(t *testing.T, text string) (e expectation) {
 	return e
 }
 
-// TestDecisions checks that each requirements file leads to the expected decision. The figures are typical, and the evidence
-// agrees with the expectations of the locks.
+// TestDecisions checks that each requirements file leads to the expected decision. The measured values are typical of
+// each lock, and the evidence agrees with the expectations of the locks.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob("testdata/needs/*.yaml")
 	if err != nil || len(files) < 15 {

@@ -79,7 +79,7 @@ func Options(n selection.Needs) []selection.Option {
 	}
 	for _, k := range choices() {
 		impl, on := k.in(table())
-		_, _, placed := strings.Cut(k.lock, "@") // a lock@deployment is a candidate only if the team runs this deployment
+		_, _, placed := strings.Cut(k.lock, "@") // a candidate lock@deployment is included only if the team runs this deployment
 		if lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasPrefix(s+"@", impl.Store+"@") }) &&
 			(!placed || lo.ContainsBy(n.Stores, func(s string) bool { return strings.HasSuffix(s, "@"+on) })) {
 			all = append(all, k.option(impl, on))
@@ -129,7 +129,7 @@ func Languages() []string {
 	return all
 }
 
-// Limits of the benchmark. Longer holds take more time but give no further information about a lock.
+// Limits of the benchmark. Beyond these limits, trials take longer but give no further information about a lock.
 const (
 	longestHold = 5 * time.Millisecond
 	mostClients = 64

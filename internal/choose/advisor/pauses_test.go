@@ -32,7 +32,8 @@ func (m *machine) meter(d time.Duration) Meter {
 	return Meter{For: d, Now: func() time.Time { return m.now }, Sleep: m.sleep}
 }
 
-// TestMeter checks that a sleep that is too long by at least ShortestPause counts as a pause.
+// TestMeter checks that Meter counts a sleep as a pause if the sleep takes at least ShortestPause longer than
+// requested.
 func TestMeter(t *testing.T) {
 	over := map[int]time.Duration{}
 	for i := range 100 {
@@ -55,8 +56,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// TestMeterShortest checks that a sleep does not count as a pause if it is too long by less than ShortestPause. Such a sleep
-// counts if the field Meter.Shortest sets a lower limit.
+// TestMeterShortest checks the limit for short pauses. By default, a sleep counts as a pause only if it takes at least
+// ShortestPause longer than requested. The field Meter.Shortest sets another limit.
 func TestMeterShortest(t *testing.T) {
 	m := &machine{every: ShortestPause - 1}
 	got, err := m.meter(time.Second).Measure(t.Context())

@@ -56,8 +56,8 @@ func shaken(r *rand.Rand, n selection.Needs, options []selection.Option) selecti
 	return e
 }
 
-// harm reports whether a finding should eliminate a lock under the given requirements. It does not use the rules of package
-// decision, because the tests compare it with those rules.
+// harm reports whether a finding should eliminate a lock under the given requirements. It is independent of the rules
+// of package decision, because the tests compare the two.
 func harm(n selection.Needs, f selection.Finding) bool {
 	if f.Observed != checker.Violated && f.Observed != checker.Undecided {
 		return false

@@ -79,8 +79,8 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls the function read for every history file that exists and has the recorded checksum. The arguments of this call are a
-// folder, and the path of the file relative to this folder.
+// each calls the function read for every history file that exists and has the recorded checksum. It passes a folder,
+// and the path of the file relative to the folder.
 func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
@@ -142,7 +142,7 @@ func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	}
 }
 
-// time checks that the quantiles of acquire times in the report equal those computed from the histories.
+// time computes the quantiles of acquire times again from the histories, and compares them with the report.
 func (v *verifying) time(c *Checked, t selection.RecordedTime) {
 	all := hdrhistogram.New(1, int64(time.Hour), 3)
 	v.trials(c, t.Source, t.Histories, func(in string, trial *bench.Trial) error {

@@ -76,8 +76,8 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held reports whether exclusion is assumed to hold for a lock without a stated expectation. The assumption is made for session
-// locks, because a lost message does not end a session.
+// held reports whether a lock is assumed to exclude clients in a situation for which it has no stated expectation. This
+// is assumed only of session locks, because a lost message does not end a session.
 func held(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special

@@ -60,8 +60,8 @@ type scoring struct {
 	values  map[string]map[string]value
 }
 
-// parts returns the score of each candidate in each criterion, relative to the best candidate: 1 for the best candidate, 0
-// for an unknown value.
+// parts returns the score of each candidate in each criterion, relative to the best candidate: 1 for the best
+// candidate, 0 if the value is unknown.
 func (s *scoring) parts(at func(value) float64) [][]float64 {
 	parts := make([][]float64, len(s.options))
 	counted := make([]float64, len(s.options))

@@ -39,8 +39,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestTurns checks the weights and the measured value at which the recommendation changes to another lock. Both locks must have
-// the same score at each of these points.
+// TestTurns checks the points at which the recommendation changes to another lock. Such a point is a weight or a
+// measured value. Both locks must have the same score at each point.
 func TestTurns(t *testing.T) {
 	n := selection.Needs{Weights: map[string]float64{"goodput": 1, "commands": 1, "acquire": 0, "wait": 0, "fairness": 0, "recovery": 0}}
 	s := &scoring{by: weighed(n), options: []string{"a", "b"}, values: map[string]map[string]value{

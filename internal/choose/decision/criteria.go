@@ -59,7 +59,7 @@ func criteria() []criterion {
 	}
 }
 
-const fairness = "fairness" // name of the criterion for fairness; its values need no upper limit, because they are at most 1
+const fairness = "fairness" // name of the criterion for fairness; its values are at most 1, so they need no upper limit
 
 // weighed returns all criteria with their weights, which add up to 1.
 func weighed(n selection.Needs) []criterion {
@@ -77,7 +77,7 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // values that are better than the required limit by more than this factor all get the same score
+const plenty = 10 // factor by which a value can be better than the limit and still raise the score
 
 // counted returns v, capped at c.Enough: a value better than c.Enough counts as c.Enough.
 func (c criterion) counted(v float64) float64 {

@@ -197,7 +197,7 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	})
 }
 
-// quoted reports whether the report may show an author's expectation for an untested property.
+// quoted reports whether the report may show an author's expectation for a property that was not tested.
 func quoted(property string) bool { return property == "mutual-exclusion" || property == "recovery" }
 
 // documented returns the violations that the author of a lock expects. It omits violations that a trial has confirmed or
@@ -230,7 +230,7 @@ func Trim(n selection.Needs, options []selection.Option, e selection.Evidence) s
 		}
 	}
 	used := cited(cells)
-	quotes := func(f selection.Finding) bool { // whether the report shows the finding instead of the author's expectation
+	quotes := func(f selection.Finding) bool { // whether the report would show the author's expectation if this finding were missing
 		return quoted(f.Property) && slices.ContainsFunc(r.Decision.Recommended, func(o string) bool { return selection.Option{Name: o}.Lock() == f.Lock })
 	}
 	return numbered(selection.Evidence{

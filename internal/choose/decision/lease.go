@@ -60,7 +60,7 @@ func AdviseLease(in LeaseInputs) *Advice {
 	advised, _ := lo.Find(a.Curve, func(p selection.LeasePoint) bool { return p.TTLNS >= a.NeededNS && inTime(in.Needs, p.RecoveryMaxNS) })
 	a.AdvisedNS = advised.TTLNS
 	a.Points = m.TrialPoints(time.Duration(a.AdvisedNS), time.Duration(o.ShortestNS), time.Duration(o.BackOffNS))
-	for _, p := range a.Points { // add a prediction for each tested lease; p.TTL is scaled for the trial, so divide it by p.Scale
+	for _, p := range a.Points { // add the prediction for each tested lease; p.TTL is a scaled time, so divide it by p.Scale
 		a.Curve = append(a.Curve, m.Point(time.Duration(round(float64(p.TTL)/p.Scale, 4))))
 	}
 	slices.SortStableFunc(a.Curve, func(a, b selection.LeasePoint) int { return cmp.Compare(a.TTLNS, b.TTLNS) })
@@ -77,7 +77,7 @@ func inTime(n selection.Needs, recoveryNS int64) bool {
 func (m LeaseModel) Needed() time.Duration {
 	pause, trip := m.Pause.Longest(), m.Acquire.Longest()
 	least := trip + m.Hold.Longest() + pause
-	if m.Lease == selection.Renewed { // worst case: the pause begins when a renewal is due, so only two thirds of the lease, minus two round trips, remain
+	if m.Lease == selection.Renewed { // worst case: the pause begins when a renewal is due; then two thirds of the lease remain, minus two round trips
 		least = (pause + 2*trip) * 3 / 2
 	}
 	return (least + clockError) * 100 / 99

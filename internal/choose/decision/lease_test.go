@@ -58,8 +58,8 @@ func TestAdvisedLease(t *testing.T) {
 	}
 }
 
-// TestLeaseCurve checks longer and longer leases: overlaps must not become more probable, and recovery must not become faster.
-// It also checks that no single pause exceeds the advised lease.
+// TestLeaseCurve checks the predictions for leases of increasing length. Overlaps must not become more probable, and
+// recovery must not become faster. No single pause may exceed the advised lease.
 func TestLeaseCurve(t *testing.T) {
 	for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 		a := AdviseLease(leaseInputs(l))

@@ -55,7 +55,8 @@ func TestRoundTripCounts(t *testing.T) {
 	}
 }
 
-// TestLongRoundTrip checks a renewal that is too slow: even a short pause then makes the hold overlap.
+// TestLongRoundTrip checks a round trip so long that renewals are nearly too late. Even a short pause must make the
+// hold overlap.
 func TestLongRoundTrip(t *testing.T) {
 	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
@@ -120,7 +121,7 @@ func TestLeaseMonteCarlo(t *testing.T) {
 	}
 }
 
-// game simulates holds with random durations.
+// game simulates holds of random length.
 type game struct {
 	m   LeaseModel
 	r   *rand.Rand

@@ -17,7 +17,7 @@ type asked struct {
 	property string   // property that must hold in the trials
 	with     []string // other properties that must not be violated
 	faults   []string // faults under which the lock must have been tested
-	either   bool     // whether trials with one of the faults are enough; for stores that do not support all of them
+	either   bool     // whether trials with one of the faults are enough, because some stores do not support all of them
 	workload string   // name of the workload; "": any workload for which Special returns false
 	accept   func(selection.Finding) bool
 }
@@ -39,7 +39,7 @@ func reenters(d *deciding, o selection.Option) selection.Cell {
 	return d.observed(o, asked{property: "reentrancy", with: []string{"mutual-exclusion"}, faults: []string{"none"}, workload: "reentrant"})
 }
 
-// refused checks whether the resource protects its data by refusing outdated fencing tokens.
+// refused checks whether the guarded resource refuses outdated fencing tokens and so protects its data.
 func (d *deciding) refused(o selection.Option, either bool, faults ...string) (c selection.Cell, ok bool) {
 	if !o.Fences || d.needs.Fence == selection.NoCheck {
 		return c, false
@@ -75,8 +75,8 @@ func survivesPauses(d *deciding, o selection.Option) selection.Cell {
 	return c
 }
 
-// longEnough reports whether the pause in a finding's trials was long enough, relative to their lease. The ratio of pause to
-// lease must be at least the longest pause in the requirements divided by ttl.
+// longEnough reports whether the pause in the trials of a finding was long enough for the requirements. The ratio of
+// pause to lease in the trials must be at least the longest pause in the requirements divided by ttl.
 func (d *deciding) longEnough(f selection.Finding, ttl time.Duration) bool {
 	text, _ := strings.CutPrefix(f.Scenario, pauseScenario)
 	pause, err := time.ParseDuration(text)

@@ -49,7 +49,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 	_, err = record.Replay(next, func(ev record.Event) error {
 		op, h := ev.Op, holds[ev.Op.Client]
 		switch {
-		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other current hold of the key now overlaps with this one
+		case op.Kind == record.Acquire && ev.Return && op.Outcome == record.OK: // every other current hold of the key now overlaps with this new one
 			for client, other := range holds {
 				other.overlapped = other.overlapped || other.key == op.Key && client != op.Client
 			}

@@ -86,7 +86,7 @@ func exists(file string) bool {
 }
 
 func relative(base, dir string) (string, error) {
-	base, err1 := filepath.Abs(resolved(base)) // the parameter dir has no symbolic links, so resolve those in base too
+	base, err1 := filepath.Abs(resolved(base)) // dir has no symbolic links, so resolve the links in base too
 	dir, err2 := filepath.Abs(dir)
 	rel, err3 := filepath.Rel(base, dir)
 	return filepath.ToSlash(rel), errors.Join(err1, err2, err3)
@@ -139,7 +139,7 @@ func (g *gathering) among(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// The function counts reports whether an observation is evidence for or against some requirement.
+// The function counts reports whether an observation is evidence about some requirement.
 func counts(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)

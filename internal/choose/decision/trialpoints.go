@@ -41,16 +41,16 @@ func (p TrialPoint) Draw(r *rand.Rand) Struck {
 	return Struck{Hold: hold, After: time.Duration(r.Float64() * float64(hold)), Pause: min(time.Duration(p.Pause.quantile(1-r.Float64())), p.PauseCut)}
 }
 
-// Limits on the durations in a trial, and two shares of overlapping holds. Two of the tested leases are chosen so that these
-// shares of the paused holds overlap the next hold.
+// Limits on the durations in a trial, and two target shares (usualShare and rarerShare). A target share is the
+// predicted share of overlaps among holds with a pause. It determines one of the tested leases.
 const (
 	leastTried    = 500 * time.Millisecond // shortest lease; a shorter one would be distorted by scheduling delays
 	longestCycle  = 1500 * time.Millisecond
 	longestTried  = 8 * time.Second        // maximum duration of a pause, and of the work in a hold
 	shortestPause = 100 * time.Microsecond // shortest median pause to test; shorter pauses would need too large a scale factor
 	periodsTried  = 3                      // number of renewal periods in a hold; further periods would give the same result
-	usualShare    = 0.5                    // target share of overlaps among holds with a pause, for the first tested lease
-	rarerShare    = 0.15                   // share of the paused holds that should overlap the next hold under the second tested lease
+	usualShare    = 0.5                    // target share for the first tested lease
+	rarerShare    = 0.15                   // target share for the second tested lease
 )
 
 // TrialPoints returns descriptions of the trials of three leases. It returns nil if the pauses are too short for a test. The
@@ -68,11 +68,11 @@ func (m LeaseModel) TrialPoints(advised, shortest, backOff time.Duration) []Tria
 		advised = m.Needed()
 	}
 	scale := 1.0
-	for range 8 { // iterate: round trips are not scaled, so the scale cannot be computed directly
+	for range 8 { // repeat: round trips are not scaled, so the scale cannot be computed directly
 		t := m.tried(scale, backOff)
 		half := t.leaseAt(usualShare)
 		most, least := float64(longestCycle)/t.cycle(half), float64(max(leastTried, shortest))/half
-		least = min(least, 4) // limit the step to a factor of 4: a larger step could overshoot, because the retry interval is not scaled
+		least = min(least, 4) // scale by at most 4 in one step: the retry interval is not scaled, so a larger step could overshoot
 		if most < 1 || least > 1 {
 			scale *= max(least, min(most, 1))
 		}

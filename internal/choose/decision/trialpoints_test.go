@@ -49,8 +49,8 @@ func TestTrialPoints(t *testing.T) {
 	}
 }
 
-// TestScaleBesideBackOff checks trials whose pauses are shorter than the retry interval of waiters. The retry interval is not
-// scaled. The other times must be scaled so that the tested lease is close to the minimum for a trial.
+// TestScaleBesideBackOff checks trials whose pauses are shorter than the retry interval of waiters. The retry interval
+// is not scaled. All other times must be scaled until the tested lease is close to the minimum for a trial.
 func TestScaleBesideBackOff(t *testing.T) {
 	in := leaseInputs(selection.Fixed)
 	in.Acquire.Sample = []time.Duration{400 * time.Microsecond}

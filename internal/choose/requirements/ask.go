@@ -52,7 +52,8 @@ type dialogue struct {
 // say writes to the terminal. A write error is ignored, because reading the next answer then fails too.
 func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
 
-// ask repeats a question until its answer is valid and consistent with the earlier answers.
+// ask repeats a question until the answer is valid and consistent with the earlier answers. It returns an error after
+// maxTries invalid answers.
 func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 	before, _ := a.needs(d.known)
 	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
@@ -115,8 +116,8 @@ func (d dialogue) next() (string, error) {
 	}
 }
 
-// words returns the current values of the requirements that a question sets. On request (parameter named), the name of the
-// requirement precedes each value.
+// words returns the current values of the requirements that a question sets. If the parameter named is true, the name
+// of the requirement precedes each value.
 func (q question) words(n selection.Needs, named bool) []string {
 	return lo.Map(q.keys, func(path string, _ int) string {
 		k := keyAt(keys(&n, Known{}), path)

@@ -14,7 +14,7 @@ const few = "name: few\nif_two_hold: corruption\n"
 // mistake is a test case: the text of an invalid requirements file, and the error that Parse must return.
 type mistake struct {
 	text, want string
-	unseen     bool // whether the file satisfies the JSON schema although it contains the mistake
+	unseen     bool // whether the JSON schema accepts the file, because it cannot detect the mistake
 }
 
 func broken() map[string]mistake {

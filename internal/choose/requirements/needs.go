@@ -67,8 +67,8 @@ func keyAt(all []yamlfile.Key, path string) yamlfile.Key {
 	return k
 }
 
-// fill sets the defaults. The default of a quantile depends on the stated quantiles. For example, p99 cannot be 50 ms if p50
-// is minutes.
+// fill sets the defaults. The default of a quantile depends on the quantiles that were stated. For example, p99 cannot
+// be 50 ms if the stated p50 is several minutes.
 func (r reader) fill(n *selection.Needs) {
 	normally(r, "checks_fence", &n.Fence, selection.NoCheck)
 	normally(r, "recovery_within", &n.Recovery, 30*time.Second)
