@@ -92,7 +92,7 @@ func (f checkFlags) check(w io.Writer, files []string) error {
 			found[console.CodeOf(s.Result)] = true
 		}
 		if v.Counts.Operations == 0 {
-			found[console.ExitInconclusive] = true // nothing was judged
+			found[console.ExitInconclusive] = true // the history has no operations, so nothing was judged
 		}
 		found[console.ExitInternal] = found[console.ExitInternal] || len(v.Oracle.Disagreements) > 0
 		if !f.asJSON {
@@ -133,8 +133,8 @@ func exportHistory(cmd *cobra.Command, files []string, to string) error {
 	return nil
 }
 
-// results compares the findings with the expectations in the header of the history. If the parameter all is true or the header
-// names no lock, every property is expected to hold.
+// results compares the findings with the expectations that the header of the history states. If the parameter all is
+// true or the header names no lock, every property is expected to hold.
 func results(v *checker.Verdict, h histories.Header, all bool) []scored {
 	var out []scored
 	for _, f := range v.Findings {

@@ -68,7 +68,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	errs := make([]error, len(remote.Targets)+1)
 	var all sync.WaitGroup
-	for i, t := range remote.Targets { // check all servers at once, because an unreachable server is slow to report
+	for i, t := range remote.Targets { // check all servers at once, because an unreachable server is detected only after a timeout
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()
@@ -137,8 +137,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// The method remove deletes one leftover of a killed run by calling the function act, and prints the result. With --dry-run, it
-// only prints. Without --run, it keeps leftovers younger than --older-than.
+// The method remove deletes one leftover of a killed run with the function act, and prints the result. With --dry-run,
+// it deletes nothing. Leftovers younger than --older-than are kept, unless --run is set.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

@@ -20,7 +20,8 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// Hidden commands run in processes that lockbench starts. They read requests from standard input.
+// The following functions return hidden commands, which lockbench runs in child processes. These commands read requests
+// from standard input.
 
 func workerCommand() *cobra.Command {
 	cmd := process("worker", "Serve a built-in lock by the worker protocol", "a worker is started by lockbench",
@@ -40,7 +41,7 @@ func shopCommand() *cobra.Command {
 func explorerCommand() *cobra.Command {
 	return process("explorer", "Run a process of lockbench explore", "an explorer is started by lockbench explore", "try lockbench explore",
 		func(in io.Reader, out io.Writer) error {
-			debug.SetGCPercent(400) // collect garbage less often, since the live heap is small
+			debug.SetGCPercent(400) // collect garbage less often, because little of the heap is in use
 			return explore.Serve(in, out, func() { os.Exit(0) })
 		})
 }

@@ -90,8 +90,8 @@ type advising struct {
 	needs          selection.Needs
 	options        []selection.Option
 	dir            string
-	tried          *cli.Runner // runner that all trials share; nil before the first trial
-	from           []string    // evidence folders
+	tried          *cli.Runner // runner of all trials; nil before the first trial
+	from           []string    // folders with evidence: runs and benchmarks
 	told           []string    // notes that were already printed
 	stdout, stderr io.Writer
 }
@@ -159,7 +159,7 @@ func (a *advising) run(ctx context.Context) error {
 		if err != nil {
 			return console.Environment(err, "lockbench advise without --measure-pauses uses the pauses of the requirements")
 		}
-		if p.Longest == 0 { // pauses may occur although none was observed
+		if p.Longest == 0 { // a pause is possible even if the measurement found none
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
 			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")

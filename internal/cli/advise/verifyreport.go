@@ -171,7 +171,8 @@ func parting(at string, a, b any) (list []string) {
 	return []string{fmt.Sprintf("%s: the file says %s, derived again it is %s", at, around(one), around(other))}
 }
 
-// drawn renders the report again and compares the result with the existing report files.
+// drawn renders the report again and compares the result with the report files. It prints the first difference of each
+// file.
 func (v *verifying) drawn(again *selection.Report) error {
 	forms, err := selection.Forms(again)
 	if err != nil {
@@ -181,7 +182,7 @@ func (v *verifying) drawn(again *selection.Report) error {
 		text := v.text
 		if filepath.Ext(form) != strings.ToLower(filepath.Ext(v.file)) {
 			if text, err = os.ReadFile(filepath.Join(filepath.Dir(v.file), form)); err != nil {
-				continue // the report was not written in this format
+				continue // this report has no file in this format
 			}
 		}
 		var differs []string

@@ -183,7 +183,7 @@ func (f *flags) chooseSuite(cmd *cobra.Command) (*suites.Suite, *benchreport.Pla
 	case s.Seed == 0:
 		s.Seed = 1 + rand.Uint64N(1<<32)
 	}
-	f.shape.seed = s.Seed // the command line in the report includes the value of --seed, even if the user did not set it
+	f.shape.seed = s.Seed // the command line in the report contains --seed, even if the user did not set the flag
 	return s, earlier, nil
 }
 

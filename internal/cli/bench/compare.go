@@ -83,7 +83,7 @@ and -col /lock two locks.
 	usual := metrics
 	usual.All = bench.DefaultMetrics
 	cmd.Flags().StringSliceVar(&f.metrics, "metric", usual.Names(), "metrics to compare (the usual ones)")
-	cmd.Flags().Lookup("metric").DefValue = "" // omit the default in the help, because it is too long for a line
+	cmd.Flags().Lookup("metric").DefValue = "" // hide the default value in the help, because it is too long for a line
 	cmd.Flags().StringVar(&f.format, "format", "text", "format: "+strings.Join(forms.Names(), ", "))
 	cmd.Flags().BoolVar(&f.all, "all", false, "compare every metric, and baselines and controls too")
 	cmd.MarkFlagsMutuallyExclusive("metric", "all")
@@ -155,7 +155,8 @@ func compareLocks(dir string, locks []string, metrics []bench.Metric) (*bench.Co
 		"lockbench report "+dir+" shows what was measured where")
 }
 
-// compared returns an error if the comparison has no rows.
+// compared returns the comparison. If the comparison has no rows and no failed self-checks, it returns an error
+// instead.
 func compared(c *bench.Comparisons, why, hint string) (*bench.Comparisons, error) {
 	if len(c.Rows) == 0 && len(c.Withheld) == 0 {
 		return nil, console.Usage(errors.New(why), hint)
@@ -176,8 +177,8 @@ func readBench(dir string) (*bench.Results, error) {
 
 const hintBench = "lockbench bench writes bench folders, by default in runs/"
 
-// withheld returns an error if the figures are not shown because they are unreliable, and nil otherwise. It prints the reasons
-// to stderr.
+// withheld returns an error if the figures of a comparison are not shown, because self-checks of the bench failed. It
+// prints the failed self-checks to stderr.
 func withheld(stderr io.Writer, c *bench.Comparisons) error {
 	if len(c.Withheld) == 0 {
 		return nil

@@ -111,7 +111,7 @@ func (f *gateFlags) measure(cmd *cobra.Command) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	b.stdout = io.Discard // discard the output of the benchmark, because the gate command prints only the thresholds
+	b.stdout = io.Discard // the command gate prints only the thresholds, not the output of the benchmark
 	err = b.run(cmd.Context())
 	var e *console.Exit
 	if errors.As(err, &e) && (e.Code == console.ExitFail || e.Code == console.ExitInconclusive) {

@@ -100,7 +100,7 @@ func (s *shape) suite() (*suites.Suite, error) {
 	}
 	text := suites.Write(suites.Suite{Name: "asked", Sections: []suites.Section{section}}.Filled())
 	made, err := suites.Parse("flags", text, k)
-	if err != nil { // the suite has no file, so the error has no line numbers
+	if err != nil { // the suite comes from flags, so the error must have no line numbers
 		return nil, console.Usage(errors.New(strings.Join(yamlfile.Texts(err), "\n")), "see lockbench bench --help")
 	}
 	return made, nil
@@ -146,7 +146,7 @@ func known() suites.Known {
 		}
 		lock, err := choice.Locks.One(l.Name)
 		if err != nil {
-			return nil // suites.Parse reports an unknown lock
+			return nil // return no error here, because suites.Parse reports an unknown lock
 		}
 		return trial.Deployed(lock, l.Deployment)
 	}

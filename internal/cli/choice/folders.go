@@ -23,9 +23,9 @@ var kinds = []struct{ file, name, verb string }{
 	{selection.DataName, "the folder of a selection report", "lockbench verify-report %s/" + selection.DataName + " verifies it"},
 }
 
-// Misplaced returns a usage error for a path that a command cannot read. The error states what the command reads instead
-// (parameter want). If lockbench wrote the folder, the error also states the kind of folder. The hint then suggests a command
-// that can read it.
+// Misplaced returns a usage error for a path that a command cannot read. The parameter want describes the folder or
+// file that the command can read. If lockbench wrote the folder, the error also states the kind of the folder, and the
+// hint suggests a command for it.
 func Misplaced(path, want string, err error, hint string) error {
 	info, missing := os.Stat(path)
 	if errors.Is(missing, fs.ErrNotExist) {

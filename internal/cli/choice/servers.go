@@ -19,7 +19,7 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// HintOwn is the general hint for errors about external servers.
+// HintOwn is the hint for errors about external servers of any store.
 const HintOwn = "docs/reference/containers.md shows the address of each store"
 
 // hintOn returns the hint for an invalid address of a store's external servers.
@@ -52,7 +52,7 @@ func Unreached(err error) error {
 func (s *Servers) Reach(ctx context.Context) error {
 	errs := make([]error, len(s.Remote.Targets))
 	var all sync.WaitGroup
-	for i, t := range s.Remote.Targets { // check all servers concurrently, because it takes long to detect an unreachable one
+	for i, t := range s.Remote.Targets { // check all servers at once, because an unreachable server is detected only after a timeout
 		all.Go(func() { errs[i] = t.Reach(ctx) })
 	}
 	all.Wait()

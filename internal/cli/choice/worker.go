@@ -29,9 +29,9 @@ const hintWorker = "docs/reference/worker-protocol.md describes what a worker re
 // Worker holds the flags that describe a user's own lock.
 type Worker struct {
 	Command    string // shell command that starts the worker; "": no own lock
-	Store      string // "": the store that the worker names
-	Deployment string // "": the deployment that the worker names
-	Observe    bool   // whether nothing is expected of the lock
+	Store      string // store of the lock; "": the store that the worker names
+	Deployment string // deployment of the lock; "": the deployment that the worker names
+	Observe    bool   // whether to ignore all expectations of the lock
 }
 
 // Define defines the flags --worker, --store, --deployment and --observe.
@@ -53,7 +53,7 @@ func (w *Worker) Refusals(locks []string) []console.Refusal {
 	}
 }
 
-// First is the first use of a user's lock: where it runs, with which parameters and lease.
+// First describes the servers, the parameters and the lease with which a user's lock is used for the first time.
 type First struct {
 	Servers Servers
 	Params  map[string]string
@@ -128,7 +128,8 @@ func (w *Worker) place(own *impls.Impl, r worker.Ready) error {
 	return OneOf("deployment of "+store, own.Deployment, stores.Deployments(store))
 }
 
-// warmUp uses the lock of the worker once. It completes the description of the lock.
+// warmUp uses the lock of the worker once, on servers of its store. It completes the description of the lock and
+// measures the speed of the worker.
 func (use First) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl) (m Pace, err error) {
 	g := &servers.Group{}
 	if own.Store != "" {

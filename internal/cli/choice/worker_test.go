@@ -30,7 +30,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestWorkerThatCannotBeMeant checks that an unknown name in the first line of a worker's output is an error.
+// TestWorkerThatCannotBeMeant checks that lockbench reports an error if the first line of a worker contains an unknown
+// name.
 func TestWorkerThatCannotBeMeant(t *testing.T) {
 	for want, r := range map[string]worker.Ready{
 		"has that name already":       {Name: "none"},

@@ -41,7 +41,7 @@ const (
 // precedence lists the exit codes from the most to the least severe.
 var precedence = []int{ExitInterrupted, ExitInternal, ExitUsage, ExitEnvironment, ExitFail, ExitXPass, ExitBreach, ExitInconclusive}
 
-// Exit is an error with an exit code. Err is nil if the cause was already printed.
+// Exit is an error with an exit code. Err is nil if the reason was already printed.
 type Exit struct {
 	Code int
 	Err  error
@@ -103,7 +103,7 @@ func CodeOf(s checker.Result) int {
 // Codes is a set of exit codes. A code is in the set if its value is true.
 type Codes map[int]bool
 
-// Err returns the error with the most severe code, or nil if no code applies.
+// Err returns an error with the most severe exit code in the set, or nil if the set contains no code of a failure.
 func (c Codes) Err() error {
 	for _, code := range precedence {
 		if c[code] {

@@ -107,7 +107,7 @@ type exploration struct {
 	*flags
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
-	notes          []string // such as the reason why a lock cannot be explored
+	notes          []string // notes to print, such as the reason why a lock cannot be explored
 	dir            string
 }
 
@@ -277,7 +277,7 @@ func (x *exploration) report(ctx context.Context, result *explore.Result) error 
 		return console.Environment(err, "choose another folder with --out")
 	}
 	if x.asJSON {
-		err = json.NewEncoder(x.stdout).Encode(result) // no escaping needed: names of locks and faults contain no invisible characters
+		err = json.NewEncoder(x.stdout).Encode(result) // names of locks and faults contain no invisible characters, so they need no escaping
 	} else {
 		_, err = io.WriteString(x.stdout, text)
 	}

@@ -13,7 +13,8 @@ import (
 	"lockbench/internal/world/stores"
 )
 
-// preflight reports servers that cannot be used before the search begins. It starts a server of each store once.
+// preflight returns an error if a store cannot be used. It is called before the search begins. It starts a server of
+// each store once, but only contacts external servers.
 func preflight(ctx context.Context, subjects []explore.Subject, on choice.Servers) error {
 	if on.How == servers.External {
 		if err := on.Reach(ctx); err != nil {
@@ -61,7 +62,7 @@ func hintStore(store string) string {
 	return hint
 }
 
-// interruptedOr returns err, or the exit code of an interrupt if ctx has ended.
+// interruptedOr returns err. If ctx has ended, it returns an error with the exit code for an interrupt instead.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return &console.Exit{Code: console.ExitInterrupted}

@@ -22,7 +22,7 @@ import (
 	"lockbench/reports/run"
 )
 
-// newProgress starts to show the progress of an exploration.
+// newProgress starts a progress display for an exploration. The caller passes each new state to the returned function.
 func newProgress(w io.Writer, real bool) (*console.Live, func(explore.Progress)) {
 	var line atomic.Value
 	line.Store("")
@@ -42,7 +42,8 @@ func newProgress(w io.Writer, real bool) (*console.Live, func(explore.Progress))
 	}
 }
 
-// keep writes the result to a folder. For each counterexample it writes a case file and a picture.
+// keep writes the results to a folder: a case file and a picture for each counterexample, the histories of unconfirmed
+// violations, explored.json and explored.txt.
 func (x *exploration) keep(result *explore.Result, told string) error {
 	for _, l := range result.Locks {
 		for i := range l.Counterexamples {
@@ -109,7 +110,7 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 			return err
 		}
 	}
-	s.History = nil // the history is no longer needed; it was written to a file if the user requested that
+	s.History = nil // free the memory; if the user requested the history, it was written above
 	return nil
 }
 
@@ -132,7 +133,8 @@ func explored(result *explore.Result, dir string, w choice.Worker) string {
 	return t.String()
 }
 
-// addCounterexample adds a counterexample. The command replays it in virtual time, or on real servers if it was found there.
+// addCounterexample adds the description of a counterexample and a command that replays it. The command replays it in
+// virtual time, unless it was found on real servers.
 func addCounterexample(t *format.Lines, s explore.Counterexample, command string) {
 	failed := ""
 	if s.Fails {
@@ -202,7 +204,8 @@ func subjectName(l *explore.LockResult) string {
 	return strings.TrimSuffix(l.Lock+"@"+l.Deployment, "@")
 }
 
-// addStrategies adds the number of violations that each strategy found, and the number of seeds until its first violation.
+// addStrategies adds a table with a row for each lock and a column for each search strategy. A cell holds the number of
+// seeds with a violation, and the number of seeds until the first violation.
 func addStrategies(t *format.Lines, result *explore.Result) {
 	strategies := explore.Strategies(slices.ContainsFunc(result.Locks, func(l *explore.LockResult) bool { return l.Servers != "" }))
 	rows := [][]string{append([]string{"violations found by"}, strategies...)}
@@ -253,9 +256,9 @@ func addMet(t *format.Lines, result *explore.Result) {
 	t.Add("")
 }
 
-// addTotals adds one line for each trial without a verdict and for each unreliable result. A result is unreliable if two
-// checkers disagree about it, or if a repetition differs. Then addTotals adds the total numbers of seeds, locks and
-// violations.
+// addTotals adds the problems of an exploration and then the total numbers of seeds, locks and violations. The problems
+// are trials without a verdict, unconfirmed violations, results about which two checkers disagree, and results that
+// differ when a seed is repeated.
 func addTotals(t *format.Lines, result *explore.Result) {
 	seeds, found, failed, unjudged := 0, 0, 0, 0
 	var virtual, clients time.Duration
@@ -297,8 +300,8 @@ func isReal(result *explore.Result) bool {
 	return slices.ContainsFunc(result.Locks, func(l *explore.LockResult) bool { return l.Servers != "" })
 }
 
-// addUnconfirmed adds a line for each violation on real servers that did not show again, if the property was expected to
-// hold. It adds one line for all discarded trials.
+// addUnconfirmed adds a line for each violation that occurred only once on real servers, if the property was expected
+// to hold. It also adds a line for all discarded trials.
 func addUnconfirmed(t *format.Lines, l *explore.LockResult) {
 	for _, u := range l.Unconfirmed {
 		if u.Fails {

@@ -26,12 +26,12 @@ import (
 type onServers struct {
 	Server    string   `json:"server,omitempty"` // product, version and kind of the server
 	Shows     bool     `json:"shows"`
-	In        int      `json:"shown_in"`            // number of trials that show the violation
+	In        int      `json:"shown_in"`            // number of trials in which the property was violated
 	Trials    int      `json:"trials"`              // number of trials with a verdict
 	Discarded int      `json:"discarded,omitempty"` // number of trials that say nothing about the lock
-	Why       string   `json:"why,omitempty"`       // reason for a discarded trial
+	Why       string   `json:"why,omitempty"`       // reason why a trial was discarded
 	Events    []string `json:"events,omitempty"`
-	Missing   string   `json:"incomplete,omitempty"` // steps of the plan that had no effect in the trial that is shown
+	Missing   string   `json:"incomplete,omitempty"` // steps of the fault plan that had no effect in the trial whose events are shown
 	Example   string   `json:"example,omitempty"`    // one sentence that describes the violation
 	History   string   `json:"history,omitempty"`    // path of the history that contains the violation
 
@@ -41,8 +41,8 @@ type onServers struct {
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// realJobs is the number of concurrent trials for each core. Real trials spend most of their time waiting.
-// Processes with a slow runtime use more processor time.
+// Numbers of concurrent trials for each core. Real trials mostly wait, so there can be more trials than cores. Workers
+// with a slow runtime use more processor time, so fewer of their trials (slowJobs) run at once.
 const (
 	realJobs = 5
 	slowJobs = 2
@@ -61,8 +61,8 @@ func newReal(on choice.Servers, lockParams map[string]string, jobs int) (*explor
 	return explore.NewReal(setting, choice.RunID, jobs), nil
 }
 
-// register makes the lock of a user's worker known to cases. If the worker's runtime is slow, register also returns a note
-// about it, and sets the number of concurrent trials unless the user has set it.
+// register makes the lock of a user's worker available to cases. If the worker's runtime is slow, register also returns
+// a note, and sets a low number of concurrent trials unless the user has set the number.
 func register(ctx context.Context, w choice.Worker, on choice.Servers, params map[string]string, jobs *int) (own impls.Impl, note string, err error) {
 	own, pace, err := w.Describe(ctx, choice.First{Servers: on, Params: params, TTL: faults.UsualTTL})
 	if err != nil {
@@ -90,7 +90,8 @@ func checkReal(c explore.Case, remote servers.Remote) error {
 	return nil
 }
 
-// onServers runs a case several times at once on real servers.
+// onServers runs trials of a case concurrently on real servers. If the property was violated, it writes the history of
+// one of these trials.
 func (f replayFlags) onServers(ctx context.Context, stderr io.Writer, c explore.Case, property string, width int) (said *onServers, err error) {
 	said = &onServers{}
 	dir, err := console.Folder(f.out, "replay")

@@ -95,7 +95,8 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	return err
 }
 
-// place determines where the case runs: on the servers that the flags name, or otherwise on those that the file names.
+// place determines whether the case runs on real servers. If no flag names servers, it uses the servers that the case
+// file names.
 func (f *replayFlags) place(cmd *cobra.Command, c *explore.Case) error {
 	if f.servers.How == "" {
 		f.servers.How = c.Servers
@@ -130,7 +131,7 @@ type simulated struct {
 	Digest   string   `json:"digest"`
 	AsFound  bool     `json:"digest_as_found"`
 	Events   []string `json:"events,omitempty"`
-	Missing  string   `json:"incomplete,omitempty"` // steps of the plan that had no effect
+	Missing  string   `json:"incomplete,omitempty"` // steps of the fault plan that had no effect
 
 	disagree bool // whether checker and oracle disagree about the verdict
 }
@@ -248,7 +249,7 @@ func badCase(err error) error {
 	return console.Usage(err, hint)
 }
 
-// emit writes the requested files if the property was violated again.
+// emit writes the files that the flags request, unless the property was not violated again.
 func (f replayFlags) emit(stderr io.Writer, history *explore.Recorded, file explore.File, shows bool) error {
 	if f.emitTest == "" && f.emitHistory == "" {
 		return nil
@@ -292,7 +293,7 @@ func emitTo(stderr io.Writer, path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// introduce prints what the case is about.
+// introduce prints the lock, workload and property of a case, and the text that describes how the case was found.
 func (r replayed) introduce(w io.Writer, file explore.File) error {
 	var t format.Lines
 	t.Paragraph(fmt.Sprintf("%s: %s on %s, workload %s, property %s", r.File, r.Lock, r.Deployment, r.Workload, r.Property))

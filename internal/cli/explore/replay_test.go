@@ -8,8 +8,8 @@ import (
 	"lockbench/internal/cli/console"
 )
 
-// TestReplayCodes checks that the exit code is 0 only if the property is violated in the simulation. If servers are requested,
-// the property must also be violated on servers.
+// TestReplayCodes checks that the exit code is 0 only if the property is violated everywhere the case ran: in the
+// simulation, on real servers, or both.
 func TestReplayCodes(t *testing.T) {
 	shows, silent := &simulated{Shows: true}, &simulated{}
 	for _, c := range []struct {
@@ -32,7 +32,8 @@ func TestReplayCodes(t *testing.T) {
 	}
 }
 
-// TestServersSaid checks the output if no violation was observed. The output must not state that the property holds.
+// TestServersSaid checks the text about trials on real servers. If no violation was observed, the text must not state
+// that the property holds.
 func TestServersSaid(t *testing.T) {
 	for want, s := range map[string]onServers{
 		"on redis 7: fencing violated in 2 of 4 trials\n  who held\n  history: h\n  1 discarded trial: slow\n": {Server: "redis 7", Shows: true, In: 2, Trials: 4, Discarded: 1, Why: "slow", Example: "who held", History: "h"},

@@ -73,8 +73,8 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// nothing returns the error for an empty plan. If the plan is empty because faults were skipped, the notes on them replace the
-// general reason (parameter why) and its hint.
+// nothing returns the error for an empty plan. If the plan is empty because faults were skipped, the error states the
+// reasons for skipping them. Otherwise it states the parameters why and hint.
 func nothing(skipped []string, why, hint string) error {
 	if len(skipped) > 0 {
 		why, hint = strings.Join(skipped, "; "), "lockbench list faults describes the faults, and lockbench list locks the locks"
@@ -89,7 +89,7 @@ func (f *flags) plannedOn(on string, locks []impls.Impl, loads []workloads.Workl
 	if len(f.locks) == 0 || len(f.workloads) == 0 {
 		of = trial.Usual(of)
 	}
-	if f.worker.Command != "" { // omit the shop workloads: they do not support workers, and results of the negative control alone are useless
+	if f.worker.Command != "" { // omit the shop workloads: a worker cannot run them, and results of the negative control alone are useless
 		of = slices.DeleteFunc(of, func(c trial.Cell) bool { return c.Workload.Served })
 	}
 	if len(f.workloads)+len(f.faults) == 0 {
@@ -113,8 +113,8 @@ func storesOf(plan []trial.Cell) (names []string) {
 	return names
 }
 
-// chosenLocks returns the locks to run on their usual deployments. They include the negative control, unless it was excluded,
-// and the user's lock, if any.
+// chosenLocks returns the locks to run on their usual deployments. The negative control is included unless the user
+// excluded it. The lock of the user's worker is included if there is one.
 func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error) {
 	wanted := slices.DeleteFunc(slices.Clone(f.locks), isPlaced)
 	switch {

@@ -41,7 +41,7 @@ func TestPeersAreChosenByName(t *testing.T) {
 	}
 }
 
-// TestOnlyTheControlIsLeft checks that nothing is run if none of the chosen locks can use the given servers.
+// TestOnlyTheControlIsLeft checks that a run is refused if only the negative control can use the given servers.
 func TestOnlyTheControlIsLeft(t *testing.T) {
 	r := Runner{flags: &flags{}, cells: []trial.Cell{{Lock: impls.Impl{Name: "none"}}}, notes: []string{"redlock is left out"}}
 	if err := r.checkServers(t.Context()); err == nil || !strings.Contains(err.Error(), "redlock is left out") {

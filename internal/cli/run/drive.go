@@ -19,7 +19,7 @@ import (
 // work is a planned trial.
 type work struct {
 	cell trial.Cell
-	n    int // number of the trial, from 0, among the trials with the same lock, workload and fault
+	n    int // number of the trial from 0, counted for each combination of lock, workload and fault
 }
 
 // part is a list of trials, with a maximum number of trials that run concurrently (field atOnce).
@@ -28,8 +28,8 @@ type part struct {
 	atOnce int
 }
 
-// drive runs every planned trial and returns the first failure. A failure stops the run, unless all attempts of the failed
-// trial were discarded. An interrupt is not a failure.
+// drive runs every planned trial and returns the first failure. After a failure, it starts no further trials. It
+// continues if all attempts of the failed trial were discarded. An interrupt is not a failure.
 func (r *Runner) drive(ctx context.Context) (failed error) {
 	measured, beside := r.parts()
 	show := r.newProgress(measured, beside)

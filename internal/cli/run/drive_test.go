@@ -29,8 +29,8 @@ func planned(t *testing.T, f flags) *Runner {
 	return &Runner{flags: &f, cells: cells, stderr: io.Discard, setting: trial.Setting{Params: f.params}}
 }
 
-// TestTrialsUnderFaults checks that a cell under a fault that the user names has four trials, unless the user sets the number,
-// and that other cells keep theirs.
+// TestTrialsUnderFaults checks the number of trials of a cell. A cell under a fault that the user names has four
+// trials, unless the user sets the number. Every other cell has one trial.
 func TestTrialsUnderFaults(t *testing.T) {
 	for args, want := range map[string][2]int{"": {1, 1}, "--faults none": {1, 1}, "--faults none,process-pause": {1, 4}, "--faults process-pause --trials 2": {2, 2}} {
 		cmd := Command()
@@ -68,7 +68,7 @@ func TestParts(t *testing.T) {
 		name     string
 		flags    flags
 		measured []string // workloads of the trials whose figures are compared; nil: all workloads; "-": none
-		atOnce   int      // maximum number of trials that run at once, if their figures are compared
+		atOnce   int      // maximum number of compared trials that run at once
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},
@@ -130,7 +130,8 @@ func TestDefaultCells(t *testing.T) {
 	}
 }
 
-// TestLine checks the progress line: the finished trials, the estimated time left, unexpected results, and the running trial.
+// TestLine checks that the progress line shows the finished trials, the estimated time left, unexpected results, and
+// the running trial.
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // virtual time does not advance during this test, so the durations are exact
 		counter := workloads.All()[0]

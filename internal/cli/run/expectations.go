@@ -83,8 +83,8 @@ func readExpectations(file string) (expected, error) {
 	return c, nil
 }
 
-// The function showing returns the default workload for checking a property. Some properties can be violated only in a special
-// workload.
+// The function showing returns the workload in which a property is checked by default. Some properties can be violated
+// only in a special workload.
 func showing(property, fault string) string {
 	workload := map[string]string{"reentrancy": "reentrant", "owner-release": "misuse", "abandoned-acquire": "long-hold", "loss-notice": "long-hold"}[property]
 	if workload == "" || workload != "reentrant" && fault != faults.None().Name {

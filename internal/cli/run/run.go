@@ -41,8 +41,8 @@ type flags struct {
 	faultHold                time.Duration // value of --hold; 0 if the flag is not set
 	faultTTL                 time.Duration // value of --ttl; 0 if the flag is not set
 	faultClients             int           // value of --clients; 0 if the flag is not set
-	faultTrials              int           // number of trials under a fault, if larger than trials
-	shop                     trial.Asked   // values of --clients and --hold, for the flash-sale workloads
+	faultTrials              int           // minimum number of trials of a cell with a fault
+	shop                     trial.Asked   // values of --clients and --hold for the flash-sale workloads
 	params                   workloads.Params
 }
 
@@ -144,10 +144,11 @@ func (f *flags) chosen() bool {
 	return len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker.Command) > 0
 }
 
-// usualFaultTrials is the number of trials under each fault that the user names. A single trial of a race shows little.
+// usualFaultTrials is the default number of trials of a cell with a fault that the user names. A single trial says
+// little about a race.
 const usualFaultTrials = 4
 
-// faulty reports whether the user names a fault.
+// faulty reports whether the user names at least one fault.
 func (f *flags) faulty() bool {
 	return slices.ContainsFunc(f.faults, func(name string) bool { return name != faults.None().Name })
 }
@@ -168,7 +169,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.params.Spread = workloads.Uniform
 	}
 	err := f.params.Check()
-	if err == nil && f.worker.Command == "" { // a user's worker checks its parameters itself
+	if err == nil && f.worker.Command == "" { // the worker checks the parameters of a user's lock
 		err = impls.CheckParams(f.lockParams)
 	}
 	if err != nil {
@@ -236,7 +237,7 @@ func (r *Runner) run(ctx context.Context) error {
 	if n := len(r.results.Gaps); n > 0 && failed == nil && ctx.Err() == nil {
 		failed = fmt.Errorf("%d parts of the run could not be reported", n)
 	}
-	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // a FAIL takes precedence over a discarded trial in the exit code
+	if errors.Is(failed, trial.ErrDiscarded) && found[console.ExitFail] { // for the exit code, a FAIL takes precedence over a discarded trial
 		console.Note(r.stderr, failed.Error())
 		failed = nil
 	}

@@ -28,13 +28,13 @@ type Runner struct {
 	*flags
 	stdout, stderr io.Writer
 	cells          []trial.Cell
-	notes          []string // notes on locks that were left out, with the reason
+	notes          []string // notes that state which locks were left out, and why
 	missing        []string // requested stores that are missing
 	dir            string
 	setting        trial.Setting
 	manifest       run.Manifest
 	results        *run.Results
-	pool           trial.Pool // servers that trials share because no fault affects them
+	pool           trial.Pool // shared servers, for trials whose fault does not affect the servers
 }
 
 // New creates a result folder and returns a Runner with default parameters. The parameter cells lists combinations of lock,
@@ -176,7 +176,7 @@ func parameters(p workloads.Params) []run.Parameter {
 
 // checkServers returns an error if there are no servers on which the locks can run. It is called before anything is written.
 func (r *Runner) checkServers(ctx context.Context) error {
-	if r.servers.How != servers.External { // the user starts external servers, so no store needs to be installed
+	if r.servers.How != servers.External { // the user starts external servers, so a missing store is no problem
 		if err := choice.Required(r.missing); err != nil {
 			return err
 		}

@@ -123,8 +123,8 @@ func (f *flags) verified(own *impls.Impl, said expected, file string) (plan []tr
 	return plan, stated, err
 }
 
-// expectedCells returns the combinations of workload and fault for which the lock has expectations. The flags --workloads and
-// --faults select other combinations.
+// expectedCells returns the combinations of workload and fault for which the lock has expectations. With --workloads,
+// --faults or --observe, it also returns combinations without an expectation.
 func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	loads, injected, err := f.chosenPairs()
 	if err != nil {
@@ -146,8 +146,8 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	return plan, nil
 }
 
-// chosenPairs returns the workloads and faults that the flags name. Without names it returns all workloads except
-// varied, and the faults with default expectations.
+// chosenPairs returns the workloads and faults that the flags name. By default, it returns the faults with default
+// expectations, and all workloads that are not marked as Varied.
 func (f *flags) chosenPairs() ([]workloads.Workload, []faults.Fault, error) {
 	names := f.faults
 	if len(names) == 0 {
@@ -171,7 +171,7 @@ func inapplicableFaults(locks []impls.Impl, injected []faults.Fault) (notes []st
 		for _, l := range locks {
 			why := fault.NotFor(l)
 			switch {
-			case l.Store == "" && l.Control: // runs beside the others, without the fault
+			case l.Store == "" && l.Control: // the negative control runs without the fault, so no note is needed
 				continue
 			case l.Store == "" && fault.Kind != faults.Nothing:
 				why = "it uses no server"
@@ -212,8 +212,8 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 	return cells, nil
 }
 
-// inapplicable returns an error if an expectation of the file could not be checked because the property was not applicable.
-// Such an expectation has not passed.
+// inapplicable returns an error if a property with an expectation in the file was not applicable. Such an expectation
+// was not checked, so it has not passed.
 func (r *Runner) inapplicable(stated []impls.Expectation) error {
 	found := console.Codes{}
 	if r.results == nil { // there are no results, because the method run has returned an error

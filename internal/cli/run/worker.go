@@ -19,9 +19,9 @@ func (f *flags) describeWorker(ctx context.Context) (impls.Impl, error) {
 	return own, err
 }
 
-// adapt changes the settings if the worker's language runtime is slow. Trials then run one at a time, and trials with a fault
-// use longer leases. Without these changes, a stalled process could delay a holder too long, and the trial would be discarded.
-// A value that the user set with a flag is kept.
+// adapt changes the settings of trials if the language runtime of the worker is slow. Trials then run one at a time,
+// and trials with a fault use longer leases. Otherwise trials could be discarded, because a slow process delays a
+// holder too long. Values that the user set with flags are kept.
 func (f *flags) adapt(own *impls.Impl, m choice.Pace) {
 	if !m.Slow() {
 		return
