@@ -17,7 +17,7 @@ import (
 	"lockbench/reports/figures"
 )
 
-// The baselines ping and bare record no history.
+// The following code measures the baselines ping and bare. These baselines record no history.
 
 // pingFor is the duration of the measurement in a ping trial, which measures round-trip times. A warm-up of a tenth of
 // pingFor comes first.
@@ -38,11 +38,11 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 		}
 		return nil
 	}
-	if err := ask(); err != nil { // the first request opens the connection, so its time is not recorded
+	if err := ask(); err != nil { // this request opens the connection, so its time is not recorded
 		return err
 	}
 	h := figures.NewHistogram()
-	recorded := int64(0) // number of recorded pings; a median requires a minimum number
+	recorded := int64(0) // number of recorded pings; the loop continues until there are enough for a median
 	for begun := time.Now(); recorded < figures.SamplesFor(0.5) || time.Since(begun) < pingFor*11/10; {
 		start := time.Now()
 		if err := ask(); err != nil {
@@ -64,8 +64,8 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 // bareScript is the release script of the lock set-px-lua.
 const bareScript = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`
 
-// bare measures SET NX PX and a compare-and-delete script in a loop, with a separate key for each client. No lock on one
-// Redis server can reach a higher goodput. The clients share point.Processes connection pools.
+// bare measures a loop of two commands: SET NX PX, and a script that compares and deletes. Each client has a separate
+// key. No lock on one Redis server can reach a higher goodput. The clients share point.Processes connection pools.
 func bare(ctx context.Context, g *servers.Group, prefix string, point bench.Point, i idle, t *bench.Trial) error {
 	if point.Contended() {
 		return errors.New("bare needs a key for each client")

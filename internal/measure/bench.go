@@ -26,7 +26,7 @@ import (
 type Bench struct {
 	*Plan
 	Dir     string
-	Forget  bool                             // whether to remove the history of a trial after judging, unless a violation was unexpected
+	Forget  bool                             // whether to remove the history of a trial after judging; a history with an unexpected violation is kept
 	Setting trial.Setting                    // settings that all trials share
 	Begin   func(p Progress)                 // called before each trial
 	End     func(p Progress, t *bench.Trial) // called after each trial
@@ -41,7 +41,7 @@ type Bench struct {
 // Progress describes the current trial of a bench.
 type Progress struct {
 	Subject, Point string
-	Block, Blocks  int // number of the current block, counted from 1, and the expected number of blocks; each block measures every lock once
+	Block, Blocks  int // number of the current block, from 1, and the expected number of blocks; a block has at most one trial of each lock under each set of conditions
 	Left           time.Duration
 	Granted        *atomic.Int64
 }
@@ -139,8 +139,8 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	return *e.High-*e.Low <= 2*b.Narrow*e.Median
 }
 
-// withBaselines adds the baselines to the given pairs of lock and conditions. The pairs are measured in one block, and
-// locks are compared only with baselines of the same block.
+// withBaselines adds the baselines to pairs of lock and conditions that are measured in one block. Locks are compared
+// only with baselines of the same block, so each block needs the baselines.
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
@@ -184,8 +184,8 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	return "", nil
 }
 
-// watchIdle measures the background activity of every server. It does nothing if this was already measured in the current
-// block, a round of trials with every lock.
+// watchIdle measures the background activity of every server, unless this was already done in the current block of
+// trials.
 func (b *Bench) watchIdle(ctx context.Context) error {
 	if b.idle != nil {
 		return nil
@@ -244,8 +244,8 @@ func (b *Bench) known(s bench.Subject, t *bench.Trial) {
 	}
 }
 
-// estimate returns the expected remaining time of the bench. This includes the trials left in the current block and all later
-// blocks. A block is a round of trials with every lock.
+// estimate returns the expected remaining time of the bench: the trials left in the current block (parameter left), and
+// all later blocks.
 func (b *Bench) estimate(block int, left []bench.Pair) time.Duration {
 	one := func(p bench.Pair) time.Duration {
 		if d, ok := b.took[p]; ok {
@@ -290,7 +290,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 			return b.groups[at], func() error { return nil }, nil
 		}
 	} else {
-		p = nil // with a fault, the clients run in other processes, whose round trips and attempts cannot be counted here
+		p = nil // under a fault, the clients run in other processes, so their round trips and attempts cannot be counted here
 	}
 	out, err := setting.Try(ctx, c, filepath.Join(b.Dir, filepath.FromSlash(path.Dir(t.Dir))), t.Block, granted)
 	if err != nil {
@@ -307,14 +307,14 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 // setting returns the settings for trials of the given subject under the given conditions.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
-	setting.Trials = 1000 // folder numbers of repeated trials are 1000 higher, so that no other trial uses them
+	setting.Trials = 1000 // a repeated trial has a folder number that is 1000 higher, so that no other trial uses the folder
 	setting.LockParams = maps.Clone(s.Params)
 	delete(setting.LockParams, "delay")
 	delete(setting.LockParams, "stall")
 	p := workloads.Defaults()
 	p.Clients, p.Processes, p.Keys, p.Spread = point.Clients, point.Processes, point.Keys, workloads.Own
 	p.Hold, p.Think, p.Wait, p.TTL = time.Duration(point.HoldNS), 0, time.Duration(point.WaitNS), time.Duration(point.TTLNS)
-	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // setting.Try adds the block number to the seed, so that the seed differs between blocks
+	p.Duration, p.Seed, p.Rate = time.Duration(point.DurationNS), b.Seed, point.Rate // setting.Try adds the block number to the seed
 	_ = p.Arrivals.UnmarshalText([]byte(point.Arrivals))                             // no error is possible: the plan was checked
 	p.Hiccup = duration(s.Params["stall"])
 	setting.Params = p

@@ -104,7 +104,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatalf("%d trials after 5", len(before))
 	}
 	again := ready(small(t, 2), dir)
-	again.Forget = true // removes only the histories of trials that the second bench runs
+	again.Forget = true // remove only the histories of trials that the second bench runs
 	var measured []string
 	again.End = func(_ Progress, of *bench.Trial) { measured = append(measured, of.Dir) }
 	if err := again.Run(t.Context()); err != nil {
@@ -121,7 +121,7 @@ func TestGoesOn(t *testing.T) {
 	}
 	checkFigures(t, dir)
 	stored, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*", "history.jsonl.zst"))
-	if len(stored) < 3 || len(stored) > 5 { // only trials before the interruption kept histories; the baselines ping and bare record none
+	if len(stored) < 3 || len(stored) > 5 { // only the trials before the interruption have a history, because the baselines ping and bare record none
 		t.Errorf("histories stored: %v", stored)
 	}
 }
@@ -145,7 +145,7 @@ func trials(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// checkFigures checks the figures of a small bench. It checks only relations that are true on any machine.
+// checkFigures checks the figures of a small bench. It checks only facts that are true on any machine.
 func checkFigures(t *testing.T, dir string) {
 	r, err := bench.Read(dir)
 	if err != nil {

@@ -78,8 +78,8 @@ func readServers(ctx context.Context, g *servers.Group) (now reading, err error)
 
 func microseconds(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// idle describes the background activity of an unused server. The counters grow by a fixed amount for each measurement
-// (fixed), and by an amount for each second (perSecond).
+// idle describes the background activity of an unused server. Each counter grows by a fixed amount in each measurement
+// (field fixed), and by an amount in each second (field perSecond).
 type idle struct{ fixed, perSecond counts }
 
 // idleFor is the time for which watchIdle measures the background activity of an unused server.
@@ -104,8 +104,8 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 	return idle{fixed, perSecond}, nil
 }
 
-// less subtracts a server's background activity during a window from the given counts. It changes and returns the
-// given map.
+// less subtracts the background activity of a server during a window from the counts in the parameter used. It changes
+// the map and returns it.
 func (i idle) less(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {

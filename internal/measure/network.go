@@ -65,10 +65,11 @@ func (c *countingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// oversleep is an upper bound on the usual delay of time.Sleep beyond its duration.
+// oversleep is the assumed maximum time by which time.Sleep sleeps too long.
 const oversleep = time.Millisecond
 
-// holdUp waits for the configured delay with microsecond precision. It spins at the end, because a sleep is too imprecise.
+// holdUp waits for the configured delay with microsecond precision. Near the end it spins, because a sleep is too
+// imprecise.
 func (n *network) holdUp() {
 	if n.delay == 0 {
 		return
@@ -98,7 +99,7 @@ type pinger struct {
 // askWithin is the timeout of a ping.
 const askWithin = 5 * time.Second
 
-// errURL does not quote the URL, because the URL may contain a password.
+// errURL is the error for an invalid URL. It does not contain the URL, which may contain a password.
 var errURL = errors.New("parse the URL of a server: wrong format")
 
 func openPinger(store string, front []string) (pinger, error) {

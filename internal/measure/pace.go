@@ -15,10 +15,11 @@ const (
 	// trialOverhead is the approximate time for the warm-up and the judging of a trial.
 	trialOverhead = 2 * shortWarmUp
 	steadyWithin  = 0.1 // relative difference up to which the grant rates of two time slices count as equal
-	chance        = 3.0 // number of standard deviations up to which two grant counts are considered equal
+	chance        = 3.0 // number of standard deviations by which two grant counts may differ and still count as equal
 )
 
-// pace waits until the grant rate is steady, and then reads the counters at the start and the end of the measured window.
+// pace waits until the grant rate is steady. It then reads the counters at the start and the end of the measured
+// window.
 type pace struct {
 	meter
 	clients int
@@ -44,8 +45,8 @@ func (p *pace) run(ctx context.Context, r trial.Running) {
 	p.after, p.err = p.read(context.WithoutCancel(ctx), r)
 }
 
-// warm waits until two consecutive time slices have the same grant rate. There must also be at least as many grants as
-// clients. It returns false if the rate is not steady within the time limit.
+// warm waits until two consecutive time slices have the same grant rate, and there are at least as many grants as
+// clients. It returns false if this takes too long.
 func (p *pace) warm(ctx context.Context, r trial.Running) bool {
 	begun, last, before := time.Now(), r.Granted.Load(), int64(-1)
 	for time.Since(begun) < longWarmUp+time.Duration(p.clients)*2*time.Millisecond {

@@ -25,8 +25,8 @@ import (
 // Parameters of the self-checks that every bench includes.
 const (
 	reference = "set-px-lua"
-	delay     = 5 * time.Millisecond   // network delay that a self-check adds, to see whether the bench measures it
-	stall     = 100 * time.Millisecond // stall of the load generator that a self-check causes, to see whether the bench detects it
+	delay     = 5 * time.Millisecond   // network delay that a self-check adds; the bench must measure the delay
+	stall     = 100 * time.Millisecond // pause of the load generator that a self-check causes; the bench must detect the pause
 	controls  = bench.ControlSection
 	pingPoint = "round-trip"
 )
@@ -73,8 +73,8 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 	return p, nil
 }
 
-// CheckSufficient returns an error if the self-checks need more trials or a larger budget. The error names sufficient
-// values.
+// CheckSufficient returns an error if there are too few trials for the self-checks, or if the budget is too small. The
+// error names sufficient values.
 func (p *Plan) CheckSufficient() error {
 	if p.Trials < fewest {
 		return fmt.Errorf("%s cannot suffice: the controls need at least %d trials", format.Plural(p.Trials, "trial"), fewest)

@@ -30,7 +30,7 @@ func newTimeline(clients int, length time.Duration) *timeline {
 	for e := range edges {
 		edge := int64(firstEdge) << (e / 2)
 		if e%2 == 1 {
-			edge = edge * 181 / 128 // 181/128 is approximately the square root of 2, the ratio of adjacent limits
+			edge = edge * 181 / 128 // 181/128 approximates the square root of 2, the ratio of adjacent limits
 		}
 		t.edges = append(t.edges, edge)
 	}

@@ -14,11 +14,11 @@ import (
 // selfExplanatory lists methods of well-known interfaces. They need no comment.
 var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "ServeHTTP", "MarshalText", "UnmarshalText", "MarshalJSON", "UnmarshalJSON"}
 
-// riddle matches the beginning of a comment that does not say what the identifier stands for.
+// riddle matches the first words of a comment that describes an identifier only indirectly, such as "x is what".
 var riddle = regexp.MustCompile(`^\w+ (is|are|was) (what|how|who|whether|when|where|why|whatever|which)\b|^\w+ tells?\b`)
 
 // TestComments checks that every exported identifier has a comment that begins with its name. Every package must have a
-// package comment. No comment may begin like "x tells", which does not say what x is.
+// package comment. No comment may begin with words that the pattern riddle matches.
 func TestComments(t *testing.T) {
 	described, folders := map[string]bool{}, map[string]bool{}
 	report := func(path string, line int, problem string) { t.Errorf("%s:%d: %s", path, line, problem) }
@@ -89,7 +89,7 @@ func problemOf(name string, doc *ast.CommentGroup, optional bool) []string {
 }
 
 // commentsIn returns the text of the comments on single constants or variables in a group. If the group itself has a
-// comment, the text also contains each declared name. The caller therefore regards each name as commented.
+// comment, it also returns the name of each constant or variable, because the comment of the group covers all of them.
 func commentsIn(d *ast.GenDecl) (all string) {
 	for _, spec := range d.Specs {
 		s := spec.(*ast.ValueSpec)

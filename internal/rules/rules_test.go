@@ -78,8 +78,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// roomOf returns the key of the map mayImport that applies to a folder. This is the longest key that equals the folder or
-// contains it. If no key does, roomOf returns "".
+// roomOf returns the key of the map mayImport that applies to a folder: the longest key that equals the folder or
+// contains it. If there is no such key, roomOf returns "".
 func roomOf(folder string) string {
 	longest := ""
 	for room := range mayImport {

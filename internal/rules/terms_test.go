@@ -25,7 +25,7 @@ const (
 type term struct {
 	pattern string
 	in      scope
-	say     string // instead
+	say     string // terms to use instead of the forbidden one
 	found   string // example text that the pattern matches
 	allowed string // similar example text that the pattern does not match; "": none
 }
@@ -92,7 +92,7 @@ var forbidden = []term{
 	{`signs? of life`, everywhere, "ping, heartbeat", "it is asked for a sign of life", ""},
 }
 
-// exceptions lists places where a forbidden pattern is allowed, with the reason.
+// exceptions lists files in which a forbidden pattern is allowed, with the reason.
 var exceptions = []struct{ pattern, path, because string }{
 	{`(giv(e|es|ing|en)|gave)( \w+)? up`, "internal/simulate/explore/file.go", "the name of a verb in files of version 1"},
 	{`peers?`, "internal/world/builtin/etcd.go", "etcd calls it the peer URL"},
@@ -101,7 +101,7 @@ var exceptions = []struct{ pattern, path, because string }{
 // finder searches a text for a forbidden pattern.
 type finder struct {
 	*regexp.Regexp
-	literals []string // literals to search first, which is faster; every match contains one of the literals
+	literals []string // literals to search for first, because this is fast; every match contains at least one of them
 }
 
 func finderOf(pattern string) finder {
@@ -113,8 +113,8 @@ func finderOf(pattern string) finder {
 	return finder{regexp.MustCompile(`(^|[^\w'’-])(?P<word>` + pattern + `)($|[^\w-])`), literalsOf(parsed)}
 }
 
-// literalsOf returns strings such that every match of the regular expression contains at least one of them. It returns
-// nil if it finds no such strings.
+// literalsOf returns strings of which every match of the regular expression contains at least one. If it finds no such
+// strings, it returns nil.
 func literalsOf(re *syntax.Regexp) (all []string) {
 	switch re.Op {
 	case syntax.OpLiteral:

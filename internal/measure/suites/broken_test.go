@@ -103,7 +103,7 @@ func upTo(n int, unit string) string {
 
 var excerpts = regexp.MustCompile(`(?m)\n    .*$`)
 
-// listedOf returns the lines of an error message that begin with a file position.
+// listedOf returns the lines of an error message that begin with a position in the file.
 func listedOf(err error) string { return excerpts.ReplaceAllString(err.Error(), "") }
 
 func TestBroken(t *testing.T) {

@@ -41,7 +41,8 @@ func Write(s Suite) []byte {
 	return yamlfile.Write(suiteKeys(&s, &limits, Known{}))
 }
 
-// limit is a threshold as written in the YAML file. It may apply to several locks and several numbers of clients.
+// limit is a threshold as written in the YAML file. It may compare a lock with several other locks, for several numbers
+// of clients.
 type limit struct {
 	Lock       string
 	Section    string

@@ -10,7 +10,7 @@ import (
 
 const schemaFile = "../../../docs/suite.schema.json"
 
-// fits returns a function that reports whether a YAML text fits the schema.
+// fits returns a function that reports whether a YAML text fits the schema, and whether the text could be checked.
 func fits(t *testing.T) func(text string) (fits, asked bool) {
 	t.Helper()
 	s, err := jsonschema.NewCompiler().Compile(schemaFile)

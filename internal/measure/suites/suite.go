@@ -25,7 +25,7 @@ type Suite struct {
 	Narrow     float64
 	Seed       uint64 // seed of all random choices; 0: a random seed
 	Sections   []Section
-	Thresholds []bench.Threshold // Each threshold applies to one number of clients. It compares a lock with a fixed value or with one other lock.
+	Thresholds []bench.Threshold // one threshold for each limit in the file, each of its numbers of clients, and each lock of comparison
 }
 
 // Section lists locks and conditions. Every lock is measured under every combination of the conditions.
@@ -43,7 +43,7 @@ type Section struct {
 	Arrivals  bench.Arrivals
 	Rate      []float64 // acquires per second by all clients together; empty if each client waits for its previous acquire
 	Fault     string
-	Duration  time.Duration // minimum duration of the measurement
+	Duration  time.Duration // minimum length of the measurement
 	Rounds    int           // minimum number of times that each client can hold a lock during the measurement
 }
 
