@@ -19,7 +19,7 @@ import (
 
 const maxList = 100 // maximum number of values in a YAML list
 
-// mapping reads a YAML mapping. It reports unknown and repeated keys as mistakes.
+// mapping reads a YAML mapping. It reports unknown, repeated, renamed and missing keys as mistakes.
 func (f *File) mapping(n ast.Node, keys []Key) {
 	f.at[n.GetPath()] = n
 	m, ok := n.(ast.MapNode)
@@ -166,7 +166,7 @@ type scalar struct {
 	quoted bool
 }
 
-// textOf returns the text of a scalar. ok is false for any other node.
+// textOf returns the text of a scalar. If the node is not a scalar, ok is false.
 func textOf(n ast.Node) (s scalar, ok bool) {
 	switch n := n.(type) {
 	case *ast.StringNode:

@@ -69,7 +69,7 @@ func DecodeJSON(whole []byte, into any) error {
 	if shape == nil {
 		return fields(file.Docs[0].Body, reflect.TypeOf(into))
 	}
-	before := whole[:max(0, shape.Offset-1)] // the offset is at the end of the value, so search for the start
+	before := whole[:max(0, shape.Offset-1)] // the offset is at the end of the invalid value, so search backwards for its start
 	line, column := f.place(int64(bytes.LastIndexAny(before, " \t\n:,[{") + 1))
 	path := shape.Field
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {

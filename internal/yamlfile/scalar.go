@@ -95,7 +95,7 @@ func (k Key) number(s scalar) (string, error) {
 	text := strings.ToLower(s.text)
 	v, err := strconv.ParseFloat(strings.NewReplacer(".inf", "inf", ".nan", "nan").Replace(text), 64)
 	if whole, e := strconv.ParseInt(text, 0, 64); e == nil {
-		v, err = float64(whole), nil // ParseInt also accepts numbers in other bases, such as hexadecimal 0x1
+		v, err = float64(whole), nil // ParseInt accepts numbers in other bases too, such as 0x1
 	}
 	if s.quoted || !isNumber.MatchString(text) || err != nil || v != v {
 		return "", fmt.Errorf("%v is no number (want %s)", s, k.Want())

@@ -24,8 +24,8 @@ type thing struct {
 	Times      struct{ P50 time.Duration }
 }
 
-// The type many is an integer with a custom decoder. The method UnmarshalText decodes the word "many" as 0, and any
-// other text as a number.
+// The type many is an integer with its own decoder: UnmarshalText decodes the word "many" as 0, and any other text as a
+// number.
 type many int
 
 func (m *many) UnmarshalText(text []byte) error {
@@ -157,8 +157,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestPaths checks the line and column in an error message about a path of keys, such as times.p50. If the file lacks
-// the path, they must be those of the longest prefix that exists.
+// TestPaths checks the position in an error message about a path of keys, such as times.p50. If the file lacks the
+// path, the message must contain the position of the longest prefix that the file has.
 func TestPaths(t *testing.T) {
 	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
 	if err != nil {
@@ -173,7 +173,7 @@ func TestPaths(t *testing.T) {
 		"placed[2].nam":  {"10:26", false},
 		"times.p50":      {"12:14", true},
 		"name.x.y":       {"1:7", false},
-		"choice[0]":      {"8:9", false}, // a single value is a list with one entry
+		"choice[0]":      {"8:9", false}, // the single value of choice is read as a list with one entry
 	} {
 		one := newFile("f.yaml", nil)
 		one.at = f.at

@@ -19,7 +19,7 @@ const (
 // mostStops is the maximum number of controls, such as links and buttons, that the method walk checks on a page.
 const mostStops = 600
 
-// Accessible checks whether people who cannot see the page or have no mouse can use it. It checks names, headings and
+// Accessible checks whether people can use the page without a mouse or without seeing it. It checks names, headings and
 // landmarks. It also checks that text accompanies colours, and that each control shows its focus. It unfolds the page
 // first, and checks it in light and dark mode.
 func (b *Page) Accessible() {
@@ -27,8 +27,8 @@ func (b *Page) Accessible() {
 	b.inSchemes(func() []string { return append(b.Complaints("barriers()"), b.walk()...) })
 }
 
-// walk presses the Tab key until every control of the page has had the focus, and returns complaints about the
-// controls.
+// walk presses the Tab key until every control of the page has had the focus, but at most mostStops times. It returns
+// complaints about the controls.
 func (b *Page) walk() []string {
 	b.t.Helper()
 	stops := Evaluate[int](b, b.wrapped("setOut()"))
@@ -44,7 +44,7 @@ func (b *Page) walk() []string {
 	return b.Complaints("arrived()")
 }
 
-// Press sends keys to the element with the focus, one after the other.
+// Press sends keys, one after another, to the element that has the focus.
 func (b *Page) Press(keys string) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, chromedp.KeyEvent(keys)); err != nil {

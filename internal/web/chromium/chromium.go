@@ -154,8 +154,8 @@ func (b *Page) Complaints(call string) []string {
 	return Evaluate[[]string](b, b.wrapped(call))
 }
 
-// wrapped returns a script that calls a function of measures.js or accessible.js in a scope that hides their names from the
-// page.
+// wrapped returns a script that calls a function of measures.js or accessible.js. The page cannot see the names of
+// these functions.
 func (b *Page) wrapped(call string) string {
 	return "(() => {" + measures + accessible + "; return " + call + "})()"
 }
@@ -223,8 +223,8 @@ func (b *Page) inSchemes(check func() []string) {
 	}
 }
 
-// Prints checks the page as printed on A4 paper, where readers cannot scroll or unfold. main is a CSS selector of
-// the page's main table.
+// Prints checks the page as printed on A4 paper. Readers of a printed page cannot scroll or unfold. main is a CSS
+// selector of the page's main table.
 func (b *Page) Prints(main string) {
 	b.Emulate("print", "light", 718) // A4 at 96 px per inch, less margins of 1 cm
 	for _, c := range b.Complaints(fmt.Sprintf(`[...cut(%q), ...folded(), ...faint(4.5)]`, main)) {

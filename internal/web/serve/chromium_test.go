@@ -54,14 +54,14 @@ func lookAt(t *testing.T, pages map[string]string) {
 			b.Accessible()
 			b.Fits()
 			b.ContrastOf(8)
-			if name != "not there" { // the browser logs status 404 on the console
+			if name != "not there" { // for a missing page, the browser logs status 404 on the console
 				b.Quiet()
 			}
 		})
 	}
 }
 
-// TestReports checks that report pages work on the server in the same way as when opened as files, and fetch nothing.
+// TestReports checks that report pages on the server work as they do when opened as files. They must fetch nothing.
 func TestReports(t *testing.T) {
 	ctx := chromium.Open(t)
 	_, address := liveServer(t)

@@ -12,7 +12,8 @@ import (
 	"lockbench/reports/run"
 )
 
-// comparePage holds the comparison of two folders. Without two folders it only shows the form to choose them.
+// comparePage holds the comparison of two folders. If fewer than two folders are chosen, it only holds the form to
+// choose them.
 type comparePage struct {
 	A, B     string
 	Of       []group // folders that the user can choose from: a group of runs and a group of benchmarks
@@ -70,7 +71,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	p := comparePage{A: q.Get("a"), B: q.Get("b")}
 	if pick := q["pick"]; len(pick) > 0 && p.A == "" && p.B == "" {
 		switch len(pick) {
-		case 2: // the list is newest first, but the comparison uses the older folder as its base
+		case 2: // the list is sorted from newest to oldest, and the older folder is the base of the comparison
 			p.A, p.B = pick[1], pick[0]
 		case 1:
 			p.Problem = "Choose two folders to compare: one was chosen."
@@ -188,7 +189,7 @@ func seen(o *run.Observation) comparedCell {
 	return c
 }
 
-// silent reports whether a check has no expectation and found no violation, or o is nil.
+// silent reports whether o needs no attention: o is nil, or the check has no expectation and found no violation.
 func silent(o *run.Observation) bool {
 	return o == nil || o.Result == checker.NoExpectation && o.Violations == 0
 }

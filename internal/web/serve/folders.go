@@ -50,7 +50,7 @@ type folder struct {
 	Ended    bool
 	Progress *progress          // nil if the run or benchmark has ended
 	Sentence string             // result of a run or a selection report, in one sentence
-	Sources  []selection.Source // where the evidence of a selection report comes from
+	Sources  []selection.Source // runs and benchmarks that provide the evidence of a selection report
 
 	// The following fields are set for a run or a benchmark.
 	manifest    string // name of the manifest file
@@ -79,7 +79,7 @@ func (s *Server) all() (folders []folder, more int, err error) {
 		return nil, 0, err
 	}
 	latest := map[string]bool{}
-	slices.Reverse(entries) // newest first, because names begin with the time
+	slices.Reverse(entries) // sort the newest first; the names begin with the time
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink != 0 {
 			if to, err := s.root.Readlink(e.Name()); err == nil {

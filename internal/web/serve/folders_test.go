@@ -156,7 +156,7 @@ func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	recorded.Plan.Seed = seed
 	err = bench.WritePlan(dir, recorded.Plan)
 	for _, trial := range recorded.Trials {
-		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // this condition also selects the self-checks that measure the lock "fenced", such as "fenced-again"
+		if s, _ := recorded.Plan.Subject(trial.Subject); s.Lock == "fenced" { // include the self-checks that measure the lock "fenced", such as "fenced-again"
 			trial.Figures["goodput"] *= factor
 		}
 		err = errors.Join(err, bench.WriteTrial(dir, trial))

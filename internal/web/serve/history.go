@@ -107,9 +107,9 @@ func (s *Server) unreadableHistory(w http.ResponseWriter, err error) {
 	s.unreadable(w, "The history", err)
 }
 
-// standard returns the start and the end of the default view of a history. The view surrounds the first violation.
-// Without a violation, it surrounds the first overlap of two holds. Without an overlap, it begins at the start of the
-// history.
+// standard returns the start and the end of the default view of a history. The view surrounds the first violation. If
+// there is no violation, the view surrounds the first overlap of two holds. If there is no overlap either, the view
+// begins at the start of the history.
 func standard(over *overview, verdict *checker.Verdict) (from, to time.Duration) {
 	all := view{until: max(over.Until, narrowest)}.All()
 	i := slices.IndexFunc(verdict.Findings, shown)

@@ -60,8 +60,8 @@ type folderPage struct {
 	s       *Server
 }
 
-// Here returns the path of dir within the served folder, for a link. dir is relative to the folder of this page.
-// Here returns "" if dir is not a result folder.
+// Here returns the path of a result folder within the served folder, for a link. The parameter dir is relative to the
+// folder of this page. If dir is not a result folder, Here returns "".
 func (p folderPage) Here(dir string) string {
 	if name := path.Join(p.Name, dir); p.s.isFolder(name) {
 		return name
@@ -98,7 +98,7 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 		now = s.progress(&f)
 	}
 	if p.Cells = now.Cells; f.Running() || f.unreported != nil {
-		for i, c := range p.Cells { // there are no results yet
+		for i, c := range p.Cells { // the run has no results yet, so show only the stage of each cell
 			p.Cells[i].States, p.Cells[i].Expected, p.Cells[i].Gap = []state{c.Stage}, expectations{}, ""
 		}
 	}
@@ -115,7 +115,7 @@ type overview struct {
 	MoreKeys bool
 	Width    time.Duration // duration of a bucket
 	Buckets  [buckets]bucket
-	Overlaps []*overlap // the first few overlaps of holds; OverlapCount is the total number
+	Overlaps []*overlap // the first overlaps of holds; OverlapCount is the number of all overlaps
 	Faults   []checker.Band
 	Warnings []string
 
@@ -129,7 +129,7 @@ type bucket struct {
 	Ops, Overlaps int
 }
 
-// overviewOf returns the overview of a history. It is cached until the file changes.
+// overviewOf returns the overview of a history. The overview is cached until the file changes.
 func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error) {
 	info, err := s.stat(file)
 	if err != nil {
@@ -206,7 +206,7 @@ func (o *overview) overlap(v *overlap) {
 		o.bucket(at).Overlaps++
 	}
 	if len(o.Overlaps) < mostOverlaps {
-		v.Parts = nil // discard the list of holds to save memory; windowOf reads it again when the overlap is shown
+		v.Parts = nil // free the memory of the list of holds; windowOf reads it again when the overlap is shown
 		o.Overlaps = append(o.Overlaps, v)
 	}
 }

@@ -143,8 +143,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// count counts the finished and the discarded trials of a cell, and sets the cell's stage. alive reports whether the
-// run is under way. If the run has stopped, unfinished trials are marked as not judged.
+// count counts the finished and the discarded trials of a cell, and sets the cell's stage. If the run has stopped
+// (parameter alive is false), unfinished trials are marked as not judged.
 func (c *cell) count(alive bool) {
 	underWay := false
 	for i := range c.Trials {
@@ -203,7 +203,7 @@ func (s *Server) trialsOf(name, dir string) (trials []trial) {
 	return trials
 }
 
-// state is a result as a symbol, a word and a colour. The colour depends only on the result, not on whether it was expected.
+// state is a result as a symbol, a word and a colour. The colour does not depend on whether the result was expected.
 type state = html.Badge
 
 var (

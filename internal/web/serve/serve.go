@@ -38,13 +38,13 @@ type Server struct {
 
 // Limits on the amount of data that is cached, read and shown.
 const (
-	mostRequests  = 64 // concurrent requests
+	mostRequests  = 64 // maximum number of concurrent requests
 	mostFolders   = 2000
 	mostScans     = 2         // maximum number of histories that are read at once
 	mostUnmarked  = 2_000_000 // maximum number of lines between two marks of a history (see histories.Line); a reader keeps these lines in memory
 	mostFileBytes = 256 << 20 // maximum size of a JSON file in bytes
 	mostPageBytes = 64 << 20  // maximum size of a report
-	mostNewest    = 6         // number of newest trials whose verdicts are shown during a run
+	mostNewest    = 6         // number of trials whose verdicts are shown during a run, newest first
 
 	// idleTimeout is the time without a write after which a run counts as stopped. A run writes about twice a second,
 	// except while servers start or a long history is judged.
@@ -56,7 +56,7 @@ const (
 	mostKeys     = 1000
 	mostOverlaps = 200
 	mostFaults   = 200
-	mostParts    = 500 // maximum number of holds in one overlap; without exclusion, an overlap may last as long as the run
+	mostParts    = 500 // maximum number of holds in one overlap; a lock that does not exclude can have one overlap for the whole run
 	mostJumps    = 24
 
 	// Limits on the part of a history that is drawn and listed on a page.
@@ -123,7 +123,7 @@ func Listen(address string, anyone bool) (net.Listener, error) {
 		return nil, fmt.Errorf("address %q: %w", address, ErrNotLoopback)
 	}
 	l, err := net.Listen("tcp", address)
-	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name was resolved again, to an address that is not loopback
+	if err == nil && !anyone && !l.Addr().(*net.TCPAddr).IP.IsLoopback() { // the name was resolved again by Listen, to an address that is not loopback
 		return nil, errors.Join(fmt.Errorf("address %q: %w", address, ErrNotLoopback), l.Close())
 	}
 	return l, err

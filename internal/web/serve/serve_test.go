@@ -94,7 +94,7 @@ func TestCompareRuns(t *testing.T) {
 	if err := runreport.WriteManifest(filepath.Join(dir, "unlike"), m); err != nil {
 		t.Fatal(err)
 	}
-	h.Lock = "broken" // in run b, unlike in run a, the lock named "broken" excludes other clients
+	h.Lock = "broken" // in run b, the lock named "broken" excludes other clients; in run a, it does not
 	writeTrial(t, filepath.Join(dir, "b", "lock1/contend+none", "001"), h, sound(2, 4))
 	for _, name := range []string{"b", "unlike"} {
 		if _, err := runreport.Build(filepath.Join(dir, name)); err != nil {

@@ -15,10 +15,10 @@ import (
 	"lockbench/reports/run"
 )
 
-var errEnough = errors.New("enough was read") // a callback of the method replay returns errEnough to stop reading the history
+var errEnough = errors.New("enough was read") // a function passed to the method replay returns errEnough to stop reading
 
-// replay reads a history and calls visit for each event in order. It stops at a malformed line and returns a
-// warning. The earlier events are valid, so replay returns no error.
+// replay reads a history and calls visit for each event in order. At a malformed line, it stops and returns a warning,
+// but no error, because the earlier events are valid.
 func (s *Server) replay(ctx context.Context, file string, visit func(histories.Event) error) (h histories.Header, warnings []string, err error) {
 	select {
 	case s.scans <- struct{}{}:
@@ -56,7 +56,7 @@ func (s *Server) replay(ctx context.Context, file string, visit func(histories.E
 type tracker struct {
 	*projection.Projection
 	at       time.Duration
-	overlaps map[*projection.Key]*overlap // by key: the current period with two or more holds of the key
+	overlaps map[*projection.Key]*overlap // for each key, the current period with two or more holds
 	into     reader
 }
 
@@ -131,7 +131,7 @@ func (k *tracker) event(e histories.Event) {
 
 func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.Change) {
 	switch {
-	case h.End < h.Granted: // the client ended before the grant arrived
+	case h.End < h.Granted: // the client ended before its grant arrived, so there was no hold
 	case c == projection.Began && len(key.Live) > 1 && k.overlaps[key] == nil:
 		k.overlaps[key] = &overlap{Key: key.Name, Overlap: run.Overlap{From: h.Granted}}
 	case c == projection.Ended:

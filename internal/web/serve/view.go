@@ -55,7 +55,7 @@ func parseView(q url.Values, until time.Duration, standard func() (from, to time
 		if text == "" {
 			continue
 		}
-		at, err := time.ParseDuration(text + "ms") // ParseDuration is exact, unlike a floating-point number
+		at, err := time.ParseDuration(text + "ms") // ParseDuration is exact, unlike the conversion to a floating-point number
 		if err != nil || strings.Trim(text, "0123456789.") != "" {
 			return v, fmt.Errorf("%s=%q: want milliseconds, such as 12.5", name, clip(text))
 		}
@@ -150,7 +150,7 @@ func (v view) End() view { v.From, v.To = v.until-(v.To-v.From), v.until; return
 func (v view) All() view { v.From, v.To = 0, v.until; return v }
 
 func (v view) around(from, to time.Duration) view {
-	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // times from a file may be invalid
+	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // limit the times, because times from a file may be invalid
 	margin := max((to-from)/2, time.Millisecond/2)
 	return v.at(max(0, from-margin), to+margin)
 }

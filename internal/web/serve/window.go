@@ -14,10 +14,10 @@ import (
 // window holds the part of a history that a view selects, with its operations and holds.
 type window struct {
 	view
-	Ops      []histories.Op // first operations in the displayed period, by call time; Count is the number of all operations in it
+	Ops      []histories.Op // first operations in the displayed period, sorted by call time; Count is the number of all operations in the period
 	Count    int
 	Holds    []run.Hold
-	Overlaps []*overlap // first overlaps of holds in the displayed period; OverlapCount is the number of all overlaps in it
+	Overlaps []*overlap // first overlaps of holds in the displayed period; OverlapCount is the number of all overlaps in the period
 	Clients  []clientShare
 	Warnings []string
 
@@ -27,11 +27,11 @@ type window struct {
 	bars   int
 	shares map[int32]*clientShare
 	open   map[openID]histories.Op
-	beyond int // number of events read after the end of the window
+	beyond int // number of events read after the end of the displayed period
 }
 
-// clientShare summarises the operations of one client in the window. The page shows it as a text alternative to the
-// drawing.
+// clientShare summarises the operations of one client in the window. The page shows the summary as text, for readers
+// who cannot see the drawing.
 type clientShare struct {
 	Client   int32
 	Ops      int
@@ -55,7 +55,7 @@ func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, 
 	if _, w.Warnings, err = s.follow(ctx, file, w); err != nil {
 		return nil, err
 	}
-	for _, op := range w.open { // operations that never returned
+	for _, op := range w.open { // add the operations that never returned
 		w.add(op)
 	}
 	w.settle()
@@ -101,9 +101,9 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// The method hold adds a hold of a client to the window, unless the view excludes it. If a window has too many
-// operations or holds to draw, its page shows merged holds. Two holds of a client are merged if the gap between them
-// is too short to draw.
+// The method hold adds a hold of a client to the window, if the view includes the hold. It also adds the hold to the
+// list of merged holds, in which two holds of a client are one if the gap between them is too short to draw. The page
+// shows the merged holds if the window has too many operations or holds.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
@@ -159,7 +159,7 @@ func (w *window) settle() {
 		w.Holds = nil
 		for _, c := range w.Clients {
 			for _, h := range w.merged[c.Client] {
-				h.Acquire.Validity = 0 // leases are not drawn, because there are too many holds
+				h.Acquire.Validity = 0 // leases are not drawn if there are too many holds
 				w.Holds = append(w.Holds, h)
 			}
 		}
