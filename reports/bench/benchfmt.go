@@ -15,9 +15,9 @@ import (
 	"lockbench/reports/format"
 )
 
-// WriteBenchfmt writes a line for each trial in the format of benchstat. To compare two runs, call benchstat with -col
-// run. To compare two locks of one run, call benchstat with -col /lock. Measurements of a lock that violated exclusion
-// are left out.
+// WriteBenchfmt writes one line for each trial, in the format of benchstat. To compare two runs, call benchstat with
+// -col run. To compare two locks of one run, call benchstat with -col /lock. Locks that violated exclusion are left
+// out.
 func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	var text bytes.Buffer
 	var err error
@@ -33,7 +33,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 	}
 	for i, side := range []Side{c.Base, c.New} {
 		name := []string{"base", "new"}[i]
-		if c.Base.Run == c.New.Run { // the base and the new lock are from the same run, so benchstat compares locks, not runs
+		if c.Base.Run == c.New.Run { // both sides are from the same run, so benchstat compares two locks
 			name = "run"
 		}
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
@@ -74,8 +74,8 @@ func (s Side) benchLine(run string, row *Row, t *Trial, metrics []Metric) *bench
 	return line
 }
 
-// benchName returns the benchmark name without the prefix Benchmark. If the name ended with a hyphen and a number,
-// benchstat would read the number as GOMAXPROCS. The hold time is therefore last, because it ends with a unit.
+// benchName returns the benchmark name without the prefix Benchmark. The name ends with the hold time and its unit. A
+// name that ends with a hyphen and a number would be misread: benchstat takes the number for GOMAXPROCS.
 func benchName(subject string, p Point) string {
 	parts := []string{
 		"Lock", "point=" + p.ID, "lock=" + subject,

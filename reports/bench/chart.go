@@ -11,7 +11,7 @@ import (
 )
 
 // drawing holds the data of a chart: one row of results for each lock that is drawn, best lock first. The field left is
-// a note that lists the other locks and why they are not drawn.
+// a note that lists the omitted locks and the reasons.
 type drawing struct {
 	*view
 	Point
@@ -108,7 +108,8 @@ func extremes[T any](of []T, value func(T) (lock string, v float64, ok bool)) (l
 	return least, most, all
 }
 
-// mostColoured is the number of coloured lines in a chart that has more lines than colours. The other lines are grey.
+// mostColoured is the maximum number of coloured lines if a chart has more lines than colours. All further lines are
+// grey.
 const mostColoured = 6
 
 // stylesOf returns a line style for each lock. A lock and its tuned version have the same colour, but different dashes

@@ -78,8 +78,8 @@ func (r *Results) trialsOf(s Subject) []*Trial {
 	return filter(r.Trials, func(t *Trial) bool { return t.Subject == s.Name && t.Discarded == "" })
 }
 
-// brokenSeen reports whether the known-broken lock was detected in every trial in which two clients competed and a
-// hand-off happened. It also returns a sentence with the number of trials.
+// brokenSeen reports whether the known-broken lock was detected in every relevant trial. A trial is relevant if clients
+// shared keys, and a hand-off or a violation happened. brokenSeen also returns a sentence with the number of trials.
 func (r *Results) brokenSeen(s Subject) (string, bool) {
 	trials, detected, property := 0, 0, ""
 	for _, t := range r.trialsOf(s) {
@@ -118,8 +118,8 @@ func (r *Results) delayFound(s Subject) (string, bool) {
 	return fmt.Sprintf("%s: %.3g ms of %.3g ms, in %d pairs", s.Name, got, want, len(differences)), math.Abs(got-want) <= delayTolerance*want
 }
 
-// twin returns the lock to compare with a self-check. The self-check runs the same lock, either unchanged or with an
-// added delay or stall.
+// twin returns the ordinary lock with which a self-check is compared. The self-check runs the same lock, either
+// unchanged or with an added delay or stall.
 func (r *Results) twin(s Subject) (Subject, bool) {
 	params := func(of Subject) map[string]string {
 		own := maps.Clone(of.Params)
@@ -147,7 +147,7 @@ func (r *Results) stallNoticed(s Subject) (string, bool) {
 }
 
 // sameTwice reports whether two measurements of the same lock agree in goodput. For each block (round of measurements),
-// it averages the log ratios over all conditions. It tests these averages, because a separate test for each set of
+// it averages the log ratios over all conditions, and then tests the averages. A separate test for each set of
 // conditions would need more blocks.
 func (r *Results) sameTwice(s Subject) (string, bool) {
 	twin, found := r.twin(s)
@@ -173,8 +173,8 @@ func (r *Results) sameTwice(s Subject) (string, bool) {
 	return fmt.Sprintf("%s against %s: ratio %.3f over %s and %d blocks, p %.2g", s.Name, twin.Name, math.Exp(stats.Median(means)), format.Plural(points, "condition"), len(means), p), p >= againAlpha
 }
 
-// matched returns the values of a metric for two locks under the same conditions. It uses only rounds of measurements
-// that include both locks.
+// matched returns the values of a metric for two locks under the same conditions. It uses only blocks (rounds of
+// measurements) that include both locks.
 func (r *Results) matched(a, b Subject, at Point, metric string) (va, vb []float64, blocks []int) {
 	rowA, okA := r.Row(a.Name, at.ID)
 	rowB, okB := r.Row(b.Name, at.ID)

@@ -74,7 +74,7 @@ func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 		return c
 	}
 	c.noteMachines(base, new)
-	var pairs [][2]*Row // new, base
+	var pairs [][2]*Row // pairs of rows to compare: the new row, then the base row
 	for i := range base.Rows {
 		b := &base.Rows[i]
 		n, ok := new.Row(b.Subject, b.Point)
@@ -91,8 +91,8 @@ func CompareRuns(base, new *Results, metrics []Metric, all bool) *Comparisons {
 	return c
 }
 
-// CompareSubjects compares two locks of one run. It pairs trials of the same block. A block is one round of all
-// measurements.
+// CompareSubjects compares two locks of one run. It pairs the trials that are in the same block. A block is one round
+// of all measurements.
 func CompareSubjects(r *Results, base, new string, metrics []Metric) *Comparisons {
 	c := newComparisons(r, r, base, new)
 	if len(c.Withheld) > 0 {
@@ -146,7 +146,7 @@ func (c *Comparisons) noteMachines(base, new *Results) {
 // unlike returns the reason why rows of two different runs cannot be compared, or "" if they can.
 func (r *Row) unlike(other *Row) string {
 	a, b, p := r.subject, other.subject, *r.point
-	p.Section = other.point.Section // ignore the section, which is only a heading and may differ between the runs
+	p.Section = other.point.Section // ignore the section: it is only a heading, which may differ between the runs
 	switch {
 	case p != *other.point:
 		return "the conditions are not the same in both runs"

@@ -70,7 +70,7 @@ func TestNotComparable(t *testing.T) {
 	} {
 		base := quick(t, options{Blocks: 8, OnlyContend4: true})
 		new := quick(t, options{Blocks: 8, OnlyContend4: true, Seed: 1})
-		base.Withheld, new.Withheld = nil, nil // ignore the failed self-check "known-delay", which needs results without contention
+		base.Withheld, new.Withheld = nil, nil // ignore the self-check "known-delay", which fails because it needs results without contention
 		c.change(new.Plan)
 		got := bench.CompareRuns(base, new, []bench.Metric{goodput}, false)
 		if notes := strings.Join(got.Notes, "; "); len(got.Rows) != c.rows || !strings.Contains(notes, c.want) || c.want == "" && notes != "" {
@@ -100,7 +100,8 @@ func TestCompareSubjects(t *testing.T) {
 	}
 }
 
-// TestCompareStarving checks that latencies are not compared if the lock starves clients. A note must give the reason.
+// TestCompareStarving checks that latencies of a lock that starves clients are not compared. A note must give the
+// reason.
 func TestCompareStarving(t *testing.T) {
 	fair, starving := quick(t, options{Blocks: 8}), quick(t, options{Blocks: 8, Starve: "fenced"})
 	c := bench.CompareRuns(fair, starving, bench.DefaultMetrics(), false)

@@ -27,7 +27,8 @@ func crowd(t *testing.T) *bench.Results {
 	return bench.ResultsOf(r.Plan, r.Trials)
 }
 
-// imitate adds a copy of a lock under another name. It multiplies the goodput and the utilisation by a factor.
+// imitate adds a copy of a lock (parameter of) under another name (parameter name). It multiplies the goodput and the
+// utilisation of the copy by a factor.
 func imitate(r *bench.Results, name, of string, factor float64) {
 	p := r.Plan
 	s, _ := p.Subject(of)
@@ -82,7 +83,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(main)
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // skip the accessibility check of the page with very many locks, because it takes too long
+			if name != "crowd" { // the accessibility check takes too long for a page with very many locks
 				b.Accessible()
 			}
 			if len(r.Withheld) == 0 {

@@ -103,8 +103,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTunedElsewhere checks that a lock with tuned settings is compared with default settings only under the same
-// conditions. The measurements may be in different sections of the suite.
+// TestTunedElsewhere checks that a lock with tuned settings is compared with the same lock under the same conditions,
+// but with default settings. The two measurements may be in different sections of the suite.
 func TestTunedElsewhere(t *testing.T) {
 	var values []float64
 	var blocks []int

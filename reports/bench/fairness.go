@@ -14,7 +14,8 @@ import (
 // shares returns the number of critical sections per client in ascending order, divided by the mean. Element i is the
 // median over the trials of the i-th smallest value.
 func shares(trials []*Trial) []float64 {
-	// places[i] holds one value per trial: the i-th smallest number of critical sections of a client, divided by the mean
+	// places[i] holds one value per trial. It is the i-th smallest number of critical sections of a client, divided by
+	// the mean.
 	var places [][]float64
 	for _, t := range trials {
 		sum := total(t.Shares)
@@ -75,7 +76,7 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 	g := charts.Grid{Columns: 4}
 	for _, row := range d.rows {
 		s, style := parts[row], d.styles[row.Subject]
-		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // no markers on the line: the panel title already shows the marker
+		line := charts.Line{Style: charts.Style{Color: style.Color}, Area: true} // the line has no markers, because the panel title already shows the marker
 		for i, share := range s {
 			line.Points = append(line.Points, charts.Point{X: float64(i), Y: share})
 		}

@@ -36,7 +36,7 @@ func WriteTrial(dir string, t *Trial) error { return write(dir, path.Join(t.Dir,
 func ReadTrial(dir, name string) (*Trial, error) {
 	file, t := filepath.Join(dir, filepath.FromSlash(name), TrialName), &Trial{}
 	err := read(file, "lockbench_trial", t)
-	if err == nil && t.Dir != name { // the folder was moved or renamed
+	if err == nil && t.Dir != name { // an error, because the folder was moved or renamed
 		err = fmt.Errorf("%s: says that it belongs in %s", file, t.Dir)
 	}
 	return t, err

@@ -76,7 +76,7 @@ func TestAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // a trial that has started but has no results yet
+	if err := os.Mkdir(filepath.Join(dir, contended4, "set-px-lua", "010"), 0o755); err != nil { // add a trial that has started but has no results yet
 		t.Fatal(err)
 	}
 	r, err := bench.Read(dir)
@@ -108,7 +108,7 @@ func TestLimited(t *testing.T) {
 		{contended4, "processors", 3.7, ""},
 		{contended4, "processors", 3.9, "processors: 3.9 of 4 busy"},
 		{free, "goodput", 400_000, ""},
-		{free, "goodput", 2_000_000, "harness: 2"}, // above the limit, which is half the goodput of the baseline "none"
+		{free, "goodput", 2_000_000, "harness: 2"}, // this goodput is above the limit, which is half the goodput of the baseline "none"
 	} {
 		dir := t.TempDir()
 		if err := writeFolder(dir, options{Blocks: 1, OnlyFigures: true, Points: []string{c.point}}); err != nil {

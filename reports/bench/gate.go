@@ -13,11 +13,11 @@ type Threshold struct {
 	Subject    string   `json:"lock"`
 	Section    string   `json:"section,omitempty"` // section of the suite; empty: all sections
 	Clients    int      `json:"clients,omitempty"` // number of clients; 0: any number
-	Metric     string   `json:"metric"`            // name of a metric, as in Metrics
+	Metric     string   `json:"metric"`            // name of a metric that the function Metrics returns
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
-	To         string   `json:"ratio_to,omitempty"`          // another subject
-	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // whether the ratio is to the same lock in an earlier run
+	To         string   `json:"ratio_to,omitempty"`          // name of the other lock, if a ratio is limited
+	ToBaseline bool     `json:"ratio_to_baseline,omitempty"` // whether the ratio to the same lock in an earlier run is limited
 }
 
 // Outcome is the result of checking a threshold.

@@ -54,7 +54,7 @@ func (d drawing) heat(row *Row) []charts.Chart {
 	return []charts.Chart{c}
 }
 
-// typical returns the trial whose goodput is nearest to the median. It considers only trials with a timeline.
+// typical returns the trial whose goodput is nearest to the median. It ignores trials without a timeline.
 func (r *Row) typical() *Trial {
 	e, ok := r.estimate(rankedBy)
 	far := func(t *Trial) float64 { return math.Abs(t.Figures[rankedBy] - e.Median) }
@@ -65,8 +65,8 @@ func (r *Row) typical() *Trial {
 	return slices.MinFunc(trials, func(a, b *Trial) int { return cmp.Compare(far(a), far(b)) })
 }
 
-// heat is a Timeline cropped for drawing. Each row is a range of latencies. Rows before low, and rows from high on, contain no
-// acquires and are not drawn.
+// heat is a Timeline cropped for drawing. Each row is a range of latencies. Only the rows from low to high-1 are drawn,
+// because all other rows contain no acquires.
 type heat struct {
 	*Timeline
 	low, high int // rows to draw: from low to high-1
@@ -75,8 +75,8 @@ type heat struct {
 // mostSlices is the maximum number of time slices in a heat map.
 const mostSlices = 120
 
-// cropped returns the heat map of a timeline, with at most mostSlices time slices. It reports false if the timeline has
-// no acquires.
+// cropped returns the heat map of a timeline, with at most mostSlices time slices. The second result is false if the
+// timeline has no acquires.
 func cropped(t *Timeline) (heat, bool) {
 	h := heat{Timeline: coarser(t, mostSlices), low: len(t.Edges)}
 	for _, slice := range h.Counts {

@@ -92,7 +92,7 @@ func (m Metric) Heading() string {
 }
 
 func metricText(m Metric, v float64) string {
-	if m.Name == "starved" || m.Name == "bypassed" { // whole numbers
+	if m.Name == "starved" || m.Name == "bypassed" { // these metrics are whole numbers
 		return format.TrimZeros(format.Significant(v))
 	}
 	return format.Significant(v)

@@ -2,7 +2,8 @@ package bench
 
 import "testing"
 
-// TestWorse checks that a worse outcome is a larger constant, so that max returns the worse of two outcomes.
+// TestWorse checks the order of the outcomes. A worse outcome must be a larger constant, so that the function max
+// returns the worse of two outcomes.
 func TestWorse(t *testing.T) {
 	for _, c := range []struct{ a, b, want Outcome }{
 		{Pass, Pass, Pass}, {Pass, Noisy, Noisy}, {Pass, Unknown, Unknown}, {Noisy, Unknown, Unknown},

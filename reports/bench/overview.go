@@ -14,7 +14,7 @@ import (
 const overviewPoints = 6
 
 // overview returns a chart of goodput against the longest wait, with one panel per set of conditions. If clients share
-// keys under some conditions, it omits all other conditions.
+// keys under any conditions, the chart shows only such conditions.
 func (v *view) overview() []charts.Chart {
 	points := filter(v.compared(), Point.Contended)
 	if len(points) == 0 {
@@ -59,7 +59,7 @@ func (v *view) dots(p Point) []*Row {
 
 func (v *view) drawOverview(points []Point) charts.Grid {
 	g := charts.Grid{Columns: min(2, len(points))}
-	low, high := math.Inf(1), 0.0 // smallest and largest value among the longest waits of all locks
+	low, high := math.Inf(1), 0.0 // shortest and longest of the longest waits of all locks
 	for _, p := range points {
 		for _, row := range v.dots(p) {
 			wait := row.Estimates["longest_wait"].Median
@@ -84,8 +84,9 @@ func (v *view) drawOverview(points []Point) charts.Grid {
 	return g
 }
 
-// overviewTakeaway returns one sentence for the overview chart. If locks starve clients, the sentence is about the
-// fastest of them. Otherwise the sentence compares the locks with the shortest and the longest wait.
+// overviewTakeaway returns one sentence for the overview chart. If locks starve clients, the sentence compares one of
+// them with a lock that starves none. Otherwise, the sentence compares the locks with the shortest and the longest
+// wait.
 func (v *view) overviewTakeaway(points []Point) string {
 	best, text := 0.0, ""
 	consider := func(weight float64, form string, args ...any) {

@@ -24,7 +24,7 @@ type page struct {
 	Unfinished    bool
 	Overview      []charts.Chart
 	Safety        []safetyRow
-	Found         []safetyRow // locks with violations; shown if a self-check failed and the measured values are omitted
+	Found         []safetyRow // locks with violations; shown only if a self-check failed, because the page then has no tables
 	Tables        []pointTable
 	ControlTables []pointTable // tables of the baselines and self-checks
 	Percentiles   []charts.Chart

@@ -116,7 +116,7 @@ func TestPage(t *testing.T) {
 	t.Run("sections", func(t *testing.T) {
 		last := 0
 		for _, id := range []string{"comparison", "fairness", "latency", "scaling", "safety", "changes", "cost", "time", "tuned", "controls", "method", "limitations", "environment", "reproduce"} {
-			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // a section heading or a folded section
+			at := strings.Index(got, fmt.Sprintf(` id="%s">`, id)) // the id belongs to a section heading or to a folded section
 			if at < last {
 				t.Errorf("section %s is missing, or not in its place", id)
 			}
@@ -244,7 +244,7 @@ func TestUnfinished(t *testing.T) {
 // TestTooFew checks the headline of a bench with too few trials. The headline must not report a tie.
 func TestTooFew(t *testing.T) {
 	few := read(t, options{Blocks: 6, OnlyFigures: true})
-	few.Withheld = nil // the self-check same-lock-twice needs more than six trials
+	few.Withheld = nil // ignore the self-check same-lock-twice, which fails because it needs more than six trials
 	if got := text(t, few); !strings.HasPrefix(got, "Too few trials to rank the locks.") || !strings.Contains(got, "takes 7") {
 		t.Errorf("six trials of four locks:\n%s", got)
 	}

@@ -12,8 +12,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// distribution is the latency curve of a lock, merged from all trials. A band shows the range of the trials. The band
-// omits percentiles for which a trial has too few samples.
+// distribution is the latency curve of a lock over all trials. A band around the curve shows the range of the trials.
+// The band omits percentiles for which some trial has too few samples.
 type distribution struct {
 	charts.Line
 	n int64

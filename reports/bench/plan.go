@@ -57,7 +57,7 @@ const (
 
 // Subject is something that a bench measures: a lock, a baseline or a self-check.
 type Subject struct {
-	Name       string            `json:"name"`           // unique
+	Name       string            `json:"name"`           // unique name
 	Lock       string            `json:"lock,omitempty"` // name in the table of locks; empty for a baseline without a lock
 	Deployment string            `json:"deployment,omitempty"`
 	Params     map[string]string `json:"params,omitempty"`
@@ -97,7 +97,7 @@ type Point struct {
 	DurationNS int64    `json:"duration_ns"`               // length of the measured window of each trial
 }
 
-// ControlSection is the section of the suite for self-checks and baselines.
+// ControlSection is the name of the section with the self-checks and baselines.
 const ControlSection = "controls"
 
 // Contended reports whether clients share keys.
@@ -154,7 +154,7 @@ func (j *Judged) AsExpected() bool {
 // Violation is a property that the history of a trial violates.
 type Violation struct {
 	Property string `json:"property"`
-	Text     string `json:"text"`               // one sentence
+	Text     string `json:"text"`               // description of the violation, in one sentence
 	Expected bool   `json:"expected,omitempty"` // whether the lock's author expects the violation
 }
 
@@ -219,7 +219,7 @@ type Results struct {
 	Withheld []string  `json:"withheld,omitempty"` // failed self-checks; if there are any, the reports show no measured values
 	Checks   []Check   `json:"checks"`             // results of the self-checks, in display order
 	Rows     []Row     `json:"rows"`               // rows ordered by test conditions, then by lock, as in the plan
-	Rankings []Ranking `json:"rankings"`           // by point
+	Rankings []Ranking `json:"rankings"`           // rankings, one for each set of conditions
 	Trials   []*Trial  `json:"-"`                  // trials in the order of their start
 	Dir      string    `json:"-"`
 }

@@ -48,7 +48,7 @@ func (r *Results) ranking(point string) Ranking {
 	for rest := running; len(rest) > 0; {
 		rank, behind := len(k.Order)+1, []*Row{}
 		compared := collect(rest, func(row *Row) *stats.Comparison { return r.paired(row, rest[0]) })
-		stats.Holm(compared[1:]) // the best lock's comparison with itself is left out
+		stats.Holm(compared[1:]) // leave out the first comparison, in which the best lock is compared with itself
 		for i, row := range rest {
 			if rank == 1 {
 				toBest[row] = compared[i]
@@ -96,15 +96,16 @@ func (r *Results) paired(a, b *Row) *stats.Comparison {
 	return &c
 }
 
-// Limits of measured values. Above a limit, the test machine or lockbench determines the result, not the lock.
+// Limits for measured values. If a value is above its limit, the test machine or lockbench determined the result, not
+// the lock.
 const (
 	mostOfNone   = 0.5  // maximum goodput, as a fraction of the goodput of the baseline "none"
-	lateMS       = 1.0  // limit for the 99th percentile of iterations' start delay in milliseconds; the planned hold time is added to the limit
+	lateMS       = 1.0  // limit for the 99th percentile of the start delay of iterations, in milliseconds; the planned hold time is added to it
 	stallMS      = 50.0 // maximum pause of lockbench in milliseconds, median over the trials
 	allProcessor = 0.95 // maximum number of processors in use, as a fraction of all processors
 )
 
-// limited returns the reason if the test machine or lockbench limited the result, and "" otherwise.
+// limited returns the reason why the test machine or lockbench limited the result. It returns "" if neither did.
 func (r *Results) limited(row *Row) string {
 	late, stall, busy := row.Estimates["late_p99"].Median, row.Estimates["stall_max"].Median, row.Estimates["processors"].Median
 	part, cores := r.partOfNone(row), float64(r.Plan.Environment.Cores)

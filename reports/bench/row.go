@@ -16,12 +16,12 @@ type Row struct {
 	Trials    int                       `json:"trials"` // number of trials that were not discarded
 	Discarded int                       `json:"discarded,omitempty"`
 	Estimates map[string]stats.Estimate `json:"estimates"` // median and confidence interval by metric name
-	// Unsafe is the first violation of exclusion, which makes the measured values invalid. UnsafeIn is the number of
-	// trials with a violation of exclusion.
+	// Unsafe is the first violation of exclusion, or nil. A violation makes the measured values invalid. UnsafeIn is
+	// the number of trials with a violation of exclusion.
 	Unsafe   *Violation `json:"unsafe,omitempty"`
 	UnsafeIn int        `json:"unsafe_in,omitempty"`
-	// Starving states how many clients completed no critical section, or is empty. If set, latencies are not compared,
-	// because starved clients have none.
+	// Starving states how many clients completed no critical section. It is empty if all clients completed at least
+	// one. If it is set, latencies are not compared, because starved clients have none.
 	Starving string `json:"starving,omitempty"`
 	// Limited is the reason why the test machine or lockbench limited the result. It is empty if the lock was the
 	// limit.
@@ -78,8 +78,8 @@ func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
 }
 
-// starving returns the value of Row.Starving. With a fixed arrival rate, it returns "": a client may then complete no critical
-// section because it had no iteration to start.
+// starving returns the value of Row.Starving. With a fixed arrival rate, it returns "", because a client may then
+// complete no critical section only because it had no iteration to start.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {
@@ -92,8 +92,8 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric covers only some clients. This applies to the latencies of a lock that starves
-// clients.
+// selective reports whether a metric covers only some of the clients. This is true of the latencies of a lock that
+// starves clients.
 func (r *Row) selective(metric string) bool {
 	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

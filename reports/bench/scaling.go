@@ -82,8 +82,8 @@ func (v *view) scaling() (all []charts.Chart) {
 	return all
 }
 
-// scaled returns a goodput line for each lock. If the conditions set a hold time, it adds a line for the highest
-// possible goodput.
+// scaled returns a line with the goodput of each lock. If the conditions set a hold time, it also returns a line for
+// the highest possible goodput.
 func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 	for i, style := range v.series(names) {
 		l := scaled{charts.Line{Name: names[i], Style: style, Marks: true}, map[int]string{}}

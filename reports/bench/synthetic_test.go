@@ -18,7 +18,7 @@ import (
 // and all self-checks pass.
 type options struct {
 	Seed   uint64
-	Blocks int // 0: 10
+	Blocks int // number of blocks (rounds of trials); 0: ten blocks
 
 	Factor    map[string]float64 // factor for the goodput of each lock, by lock name
 	Unsafe    []string           // locks that violate exclusion in their last trial
@@ -27,16 +27,16 @@ type options struct {
 
 	Thresholds []bench.Threshold
 
-	// These options generate special cases, such as self-checks that are absent or fail.
-	NoControls   bool     // without controls
-	BlindJudge   bool     // the violation of the known-broken lock is not detected
-	WrongDelay   bool     // the self-check for an added delay fails, because only half of the delay is measured
-	UnseenStall  bool     // the pause of the load generator is not detected
-	UnevenAgain  bool     // the self-check that measures a lock twice fails, because the results differ
-	Fault        bool     // the last set of conditions has a fault
+	// The following options generate special cases, such as a self-check that is absent or fails.
+	NoControls   bool     // whether to omit the baselines and self-checks
+	BlindJudge   bool     // whether the violation of the known-broken lock is not detected
+	WrongDelay   bool     // whether the self-check for an added delay fails, because only half of the delay is measured
+	UnseenStall  bool     // whether the pause of the load generator is not detected
+	UnevenAgain  bool     // whether the self-check that measures a lock twice fails, because the two results differ
+	Fault        bool     // whether the last set of conditions has a fault
 	Points       []string // IDs of the sets of conditions to generate; nil: all
-	OnlyContend4 bool     // only one set of conditions, with four clients
-	OnlyFigures  bool     // omit latency curves and timelines
+	OnlyContend4 bool     // whether there is only one set of conditions, with four clients
+	OnlyFigures  bool     // whether to omit latency curves and timelines
 }
 
 // writeFolder writes bench.json and the trial files of a generated bench.
@@ -77,8 +77,8 @@ func makeResults(o options) (*bench.Results, error) {
 	return bench.ResultsOf(p, trials), nil
 }
 
-// random returns a random source that depends only on the seed and the arguments. Changing an option thus leaves
-// unrelated values the same.
+// random returns a random source that depends only on the seed and the arguments. Values that do not depend on an
+// option therefore stay the same if the option changes.
 func (o options) random(of ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, of...)

@@ -26,8 +26,8 @@ type maker struct {
 	block int
 }
 
-// The method maker.of returns the random source for one kind of value, such as "rate". Each kind and each trial has a separate
-// random source.
+// The method maker.of returns a random source for one kind of value, such as "rate". The source depends on the kind and
+// on the trial.
 func (k maker) of(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }
@@ -99,7 +99,7 @@ func (k maker) goodput() float64 {
 	lock := k.s.Name
 	switch k.s.Role {
 	case bench.Again, bench.Delayed, bench.Stalled:
-		lock = k.s.Lock // a self-check runs a lock under another name
+		lock = k.s.Lock // a self-check has another name than the lock that it runs
 	}
 	if factor, ok := k.Factor[lock]; ok {
 		rate *= factor
@@ -166,7 +166,7 @@ func (k maker) figures(rate float64, shares []int) bench.Figures {
 	if k.p.Contended() { // metrics that exist only if clients share keys
 		hold, round := float64(k.p.HoldNS)/1e6, 1000/rate*float64(k.p.Clients)
 		f["hold_mean"] = noise(hold)
-		// rate contains the random factor k.mood() of the block (round of trials); the division removes it
+		// Divide by the random factor k.mood(), because rate contains this factor.
 		f["utilisation"] = rate * (hold + roundTrip) / 1000 / k.mood()
 		f["owner_changes"] = rate * 0.9
 		f["contended_p50"], f["contended_p99"] = noise(round*0.9), noise(round*(1.2+6*m.uneven))
@@ -226,10 +226,10 @@ func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 			continue
 		}
 		r, h := k.of("curve", class.name), hdrhistogram.New(1, int64(time.Hour), 3)
-		for range min(class.n, 4000) { // enough samples for the 99.9th percentile
+		for range min(class.n, 4000) { // 4000 samples are enough for the 99.9th percentile
 			ms := median * math.Exp(class.spread*r.NormFloat64())
 			if r.IntN(200) == 0 {
-				ms *= 5 // a long tail of slow samples
+				ms *= 5 // make some samples slow, for a long tail
 			}
 			if err := h.RecordValue(int64(ms * 1e6)); err != nil {
 				return nil, err

@@ -23,8 +23,8 @@ type pointTable struct {
 	Duration string // length of the measured window
 }
 
-// tableRow is a table row for one lock, baseline or self-check. The report strikes out measured values if exclusion was
-// violated.
+// tableRow is a table row for one lock, baseline or self-check. If exclusion was violated, the report strikes out the
+// measured values.
 type tableRow struct {
 	Rank     string
 	Subject  Subject
@@ -61,8 +61,8 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics to show in a table. It omits metrics that no lock has, except in tables of
-// self-checks. Acquire latencies are contended if clients share keys, and uncontended otherwise.
+// measuredAt returns the metrics to show in a table. In tables of locks, it omits metrics that no lock has. Acquire
+// latencies are those of contended acquires if clients share keys, and those of uncontended acquires otherwise.
 func (v *view) measuredAt(p Point) []Metric {
 	rare := "contended"
 	if p.Contended() {
@@ -74,7 +74,7 @@ func (v *view) measuredAt(p Point) []Metric {
 	return filter(Metrics(), func(m Metric) bool {
 		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
 			_, ok := row.estimate(m.Name)
-			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a metric measured only for baselines is omitted
+			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a metric that was measured only for baselines is omitted from tables of locks
 		})
 	})
 }
@@ -89,7 +89,7 @@ func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {
 		t.Rank = strconv.Itoa(r.Rank)
 		t.Ratio, t.RatioIn, t.Differs = ratioText(r.ToBest), format.Span(r.ToBest.Low, r.ToBest.High), r.ToBest.Differs
 		if r.ToBest.A == r.ToBest.B || r.ToBest.Ratio == 1 && r.ToBest.Low == nil && r.Rank == 1 {
-			t.Ratio, t.RatioIn = "1", "" // the best lock is compared with itself
+			t.Ratio, t.RatioIn = "1", "" // this row is the best lock, compared with itself
 		}
 	}
 	if row.Unsafe != nil && (t.Subject.Role == Baseline || t.Subject.Role == Control) {

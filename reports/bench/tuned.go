@@ -44,8 +44,8 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns the results of a lock under one set of conditions, or nil. If necessary, it takes the results from
-// another section of the suite that has the same conditions.
+// rowAlike returns the results of a lock under one set of conditions, or nil if there are none. The results may come
+// from another section of the suite with the same conditions.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)
 	alike := p

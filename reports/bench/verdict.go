@@ -97,7 +97,7 @@ func (v *view) headline() (text string, ranked bool) {
 	return text, points > 0
 }
 
-// lead returns a sentence about the locks that are fastest under the most conditions.
+// lead returns a sentence about the locks that are fastest under more conditions than any other lock.
 func lead(leads map[string]int, points int, tied bool) string {
 	most, names := 0, []string{}
 	for _, n := range leads {
@@ -209,8 +209,8 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 	})
 }
 
-// level returns the goodput of the fastest locks as text. The text is a fraction of the highest possible goodput, or of
-// the baseline's goodput. If neither is known, the text is a number per second.
+// level returns the goodput of the fastest locks as text. The text states a fraction of the highest possible goodput.
+// If this is unknown, it states a fraction of the baseline's goodput, and otherwise a number per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
 		return between(least, most) + " of the ceiling"
@@ -229,7 +229,7 @@ func (v *view) level(a answer) string {
 
 func between(least, most extreme) string {
 	low, high := format.Significant(least.value), format.Significant(most.value)
-	if most.value < 2 { // two decimals for a ratio below 2
+	if most.value < 2 { // show a ratio below 2 with two decimals
 		low, high = fmt.Sprintf("%.2f", least.value), fmt.Sprintf("%.2f", most.value)
 	}
 	if low == high {
@@ -283,9 +283,9 @@ func (v *view) starving(points []Point) string {
 	return strings.Join(names, ", ")
 }
 
-// powerless returns a sentence if there are too few trials to show any difference between the locks. Otherwise it
-// returns "". For n pairs of trials, the smallest possible p-value is 2/2^n. Holm's method multiplies the p-value by
-// the number of comparisons.
+// powerless returns a sentence if there are too few trials to show any difference between the locks, and "" otherwise.
+// For n pairs of trials, the smallest possible p-value is 2/2^n. Holm's method multiplies the p-value by the number of
+// comparisons.
 func (v *view) powerless(p Point) string {
 	order := v.ranked(p.ID)
 	if len(order) < 2 {

@@ -139,14 +139,14 @@ func (v *view) apart(p Point) string {
 		func(p Point) string { return "fault " + p.Fault },
 	} {
 		differs := slices.ContainsFunc(v.pointsOf(p.Section), func(q Point) bool { return trait(q) != trait(p) })
-		if differs && (i != 1 || p.Keys != p.Clients) { // the default of one key per client is not mentioned
+		if differs && (i != 1 || p.Keys != p.Clients) { // the usual case, one key per client, is not mentioned
 			parts = append(parts, trait(p))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// named returns a text, prefixed with the section name if the bench has several sections.
+// named returns the parameter text. If the bench has several sections, the section name precedes the text.
 func (v *view) named(section, text string) string {
 	switch {
 	case text == "":
