@@ -21,11 +21,11 @@ type Class int
 const (
 	Uncontended Class = iota // granted acquire of a free key: at the call, no other client held the key or was acquiring it
 	Contended                // granted acquire of a key that another client was holding or acquiring at the time of the call
-	Refusals                 // refused (busy)
+	Refusals                 // refused acquire: another client held the key (busy)
 	Unknowns                 // acquire that returned with an unknown outcome
 	HandOffs                 // time from the call of a release until the acquire of a waiting client returns
 	HoldTimes                // time from the return of an acquire to the call of the matching release
-	Late                     // delay of an acquire call after its planned start, or after the client's previous operation if that ended later
+	Late                     // delay of an acquire call after its planned start, or after the end of the client's previous operation if this is later
 	Classes
 )
 
@@ -174,7 +174,7 @@ func IntervalLog(trials []*Samples) ([]byte, error) {
 			if h.TotalCount() == 0 || h.Tag() == Late.Tag() { // Late is omitted, because it measures lockbench and not the lock
 				continue
 			}
-			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the clock may have been set back, but no interval may start before the base time
+			h.SetStartTimeMs(max(h.StartTimeMs(), base)) // the system clock may have been set back, but no interval may start before the base time
 			h.SetEndTimeMs(max(h.EndTimeMs(), h.StartTimeMs()))
 			if err := w.OutputIntervalHistogram(h); err != nil {
 				return nil, err

@@ -11,7 +11,7 @@ import (
 func TestPercentilesNeedSamples(t *testing.T) {
 	for name, c := range map[string]struct {
 		n     int
-		want  int // percentiles printed
+		want  int // number of percentiles in the distribution
 		curve float64
 	}{
 		"none":           {0, 0, 0},

@@ -20,14 +20,14 @@ type Stats struct {
 	First        time.Duration // call time of the first measured operation
 	Last         time.Duration // end time of the last measured release
 	Grants       int           // number of grants to all clients, including clients that are not measured
-	OwnerChanges int           // number of grants to a client other than the previous holder of the key
+	OwnerChanges int           // number of grants to a client that was not the previous holder of the key; includes the first grant of each key
 	Keys         int           // number of keys that measured clients used
 	Reentries    int           // number of re-entrant grants, which are in no histogram
 	Renewals     int           // confirmed renewals
 	Held         time.Duration // sum of all hold times
 	CutOff       int           // number of acquires without a return at the end of the history; 0 if a Window is set
 	Longest      Wait
-	Bypassed     int // largest number of acquires that were called after a waiting acquire, but granted during its wait
+	Bypassed     int // maximum number of acquires that overtook a waiting acquire: they were called later but granted first
 	OutOfRange   int // number of durations outside the range of the histograms
 }
 
@@ -51,7 +51,7 @@ type Ended string
 const (
 	Granted    Ended = "granted"
 	NotGranted Ended = "not granted" // the acquire was refused, or its outcome is unknown
-	CutOff     Ended = "cut off"     // the client was still waiting when the history, or the measured part of it (Window), ended
+	CutOff     Ended = "cut off"     // the client was still waiting at the end of the history, or at the end of the Window
 )
 
 // Censored reports whether the wait is only a lower bound, because the lock was not granted.

@@ -47,7 +47,7 @@ func (s *Stats) only(t *testing.T, c Class, want ...time.Duration) {
 		t.Errorf("%s: %d samples, want %d", c.Tag(), h.TotalCount(), len(want))
 		return
 	}
-	for i, w := range want { // ascending
+	for i, w := range want { // the wanted durations must be in ascending order
 		got := h.ValueAtPercentile(100 * (float64(i) + 0.5) / float64(len(want)))
 		if !near(float64(got), float64(w)) {
 			t.Errorf("%s: sample %d is %v, want %v", c.Tag(), i, time.Duration(got), w)
@@ -72,8 +72,8 @@ func TestTwoTakeTurns(t *testing.T) {
 	s.release(2, 4, "k", 52*ms, 53*ms)
 	got := statsOfScript(t, histories.Header{Clients: 2, TTL: histories.Nanos(time.Second)}, &s)
 
-	got.only(t, Uncontended, 2*ms) // from the planned start at 0 ms to the return at 2 ms
-	got.only(t, Contended, 10*ms)  // from the call at 5 ms to the return at 15 ms
+	got.only(t, Uncontended, 2*ms) // from the planned start at 0 ms to the grant at 2 ms
+	got.only(t, Contended, 10*ms)  // from the call at 5 ms to the grant at 15 ms
 	got.only(t, Refusals, 1*ms)
 	got.only(t, Unknowns)
 	got.only(t, HandOffs, 3*ms)          // from the release at 12 ms to the next grant at 15 ms
@@ -81,7 +81,7 @@ func TestTwoTakeTurns(t *testing.T) {
 	if got.Sections != 2 || got.Grants != 3 || got.Keys != 1 {
 		t.Errorf("sections %d, grants %d, keys %d; want 2, 3, 1", got.Sections, got.Grants, got.Keys)
 	}
-	if want := 2 / 0.025; !near(got.Goodput(), want) { // from the first call at 1 ms to the last release at 26 ms
+	if want := 2 / 0.025; !near(got.Goodput(), want) { // from the first call at 1 ms to the return of the last release at 26 ms
 		t.Errorf("goodput %v, want %v", got.Goodput(), want)
 	}
 	if got.Longest != (Wait{NS: int64(10 * ms), Ended: Granted}) {
@@ -130,7 +130,7 @@ func TestContendedAtTheCall(t *testing.T) {
 			c.build(&s)
 			s.acquire(1, 9, "k", 100*ms, 110*ms)
 			got := statsOfScript(t, histories.Header{Clients: 2}, &s)
-			for _, Class := range []Class{Uncontended, Contended} { // the last acquire took 10 ms; other granted acquires were faster
+			for _, Class := range []Class{Uncontended, Contended} { // the slowest granted acquire took 10 ms
 				if is, want := near(float64(got.Samples[Class].Max()), float64(10*ms)), Class == c.want; is != want {
 					t.Errorf("recorded as %s: %v, want %v", Class.Tag(), is, want)
 				}
@@ -179,8 +179,8 @@ func TestSegmentsOfAKey(t *testing.T) {
 	var s script
 	s.acquire(0, 1, "k", 1*ms, 2*ms)
 	s.acquire(1, 2, "k", 1*ms, 2*ms)
-	// The lock splits the key k into the segments k/0 and k/1. Each call records the requested key, and each return
-	// records the granted segment.
+	// The lock splits the key k into the segments k/0 and k/1. The call of an acquire records the requested key k, and
+	// the return records the granted segment.
 	h := histories.Header{Clients: 2}
 	lines := []histories.Line{}
 	for i, op := range s.ops {
@@ -207,8 +207,8 @@ func TestSegmentsOfAKey(t *testing.T) {
 	}
 }
 
-// TestReentryIsNoSection checks that a re-entrant grant is not counted as a critical section. Some locks record the
-// depth of re-entry, others do not.
+// TestReentryIsNoSection checks that a re-entrant grant does not count as a critical section. This must not depend on
+// the recorded depth of re-entry, because some locks do not record it.
 func TestReentryIsNoSection(t *testing.T) {
 	for _, depth := range []uint16{0, 1} {
 		var s script

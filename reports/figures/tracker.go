@@ -23,14 +23,14 @@ type tracker struct {
 
 type freed struct {
 	at    time.Duration
-	asked string // requested key of the released hold; some locks grant only one of several parts (segments) of the key
+	asked string // key that the client of the released hold requested; a lock may grant only a part (segment) of this key
 }
 
 type ask struct {
 	key       string // requested key; the lock may choose a segment of the key
 	due, call time.Duration
 	contended bool
-	bypassed  int // number of grants of the key to clients that requested the key after this client
+	bypassed  int // number of grants of the key to clients that called acquire after this client
 }
 
 type hold struct {
@@ -38,7 +38,7 @@ type hold struct {
 	life       int32
 	asked, key string
 	since      time.Duration
-	until      time.Duration // end of the lease; also the end of the hold if the client dies
+	until      time.Duration // end of the lease; if the client dies, the hold also ends at this time
 	inner      bool          // whether the hold is re-entrant
 }
 
@@ -106,7 +106,7 @@ func (t *tracker) ask(op *histories.Op) {
 func (t *tracker) answered(op *histories.Op) {
 	a, ok := t.asking[op.Client]
 	if !ok {
-		return // the client ended before its acquire returned
+		return // ignore this return, because the client ended before its acquire returned
 	}
 	delete(t.asking, op.Client)
 	inner := t.reentry(op)
@@ -139,8 +139,8 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 	}
 }
 
-// reentry reports whether a client acquired a key that the client already holds. The lock need not record the depth of
-// re-entry.
+// reentry reports whether a client acquired a key that the same client already holds. This works even if the lock does
+// not record the depth of re-entry.
 func (t *tracker) reentry(op *histories.Op) bool {
 	for _, h := range t.holds {
 		if h.client == op.Client && h.life == op.Life && h.key == op.Key {
@@ -205,7 +205,7 @@ func (t *tracker) release(op *histories.Op) {
 	}
 	if t.window.holds(op.Call) {
 		t.stats.Sections++
-		for int(op.Client) >= len(t.stats.PerClient) { // the slice grows only if the header does not state the number of clients
+		for int(op.Client) >= len(t.stats.PerClient) { // this loop runs only if the header does not state the number of clients
 			t.stats.PerClient = append(t.stats.PerClient, 0)
 		}
 		t.stats.PerClient[op.Client]++

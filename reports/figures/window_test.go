@@ -54,7 +54,7 @@ func TestWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := time.Duration(late.Samples[Late].Max()); !near(float64(most), float64(ms)) { // client 1 was due at 4 ms and called at 5 ms
+	if most := time.Duration(late.Samples[Late].Max()); !near(float64(most), float64(ms)) { // the acquire of client 1 was due at 4 ms and called at 5 ms
 		t.Errorf("late by %v at most, want 1 ms", most)
 	}
 }

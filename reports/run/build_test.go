@@ -120,7 +120,7 @@ func checkSameFolderSamePage(t *testing.T, dir string, r *Results) {
 	}
 }
 
-// checkPageIsOffline checks that the page has no references that a browser would fetch.
+// checkPageIsOffline checks that a browser would fetch nothing to show the page.
 func checkPageIsOffline(t *testing.T, dir string, r *Results) {
 	page := string(read(t, dir, "report", "index.html"))
 	rest := strings.ReplaceAll(page, "http://www.w3.org/", "")
@@ -360,7 +360,8 @@ func TestBuildNeedsAManifest(t *testing.T) {
 	}
 }
 
-// TestEarlierDiscarded checks that a trial stays discarded if an earlier version of lockbench discarded the trial.
+// TestEarlierDiscarded checks a trial that an earlier version of lockbench discarded. The trial must still count as
+// discarded.
 func TestEarlierDiscarded(t *testing.T) {
 	dir := t.TempDir()
 	trial := filepath.Join(dir, "x", "w+none", "001")

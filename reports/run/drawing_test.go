@@ -20,8 +20,8 @@ func TestLanesOfADoubleGrant(t *testing.T) {
 	if !slices.Equal(got.Names, []string{"client 2", "client 4"}) {
 		t.Fatalf("lanes %q, want clients 2 and 4", got.Names)
 	}
-	// The drawing spans 4 ms to 10.2 ms. At the end, a margin of one fortieth of this time is added. It makes calls without a
-	// return visible.
+	// The drawing spans 4 ms to 10.2 ms, with a margin of one fortieth of this time at the end. The margin makes calls
+	// without a return visible.
 	for name, pair := range map[string][2]time.Duration{
 		"the drawing begins": {got.From, 4 * ms}, "the drawing ends": {got.To, 10355 * us},
 		"first hold begins": {got.Holds[0].From, 4100 * us}, "first hold ends": {got.Holds[0].To, 8900 * us},

@@ -24,7 +24,7 @@ const (
 	VerdictName   = "verdict.json"
 	DiscardedName = "discarded.json"
 	countersName  = "counters.json"
-	shopName      = "shop.json" // this file exists only if the workload is a flash sale
+	shopName      = "shop.json" // shop.json exists only for a flash-sale workload
 
 	manifestVersion = 1 // version of run.json that this package writes; older versions are also read
 	resultsVersion  = 3 // version of results.json, described by docs/results.schema.json
@@ -56,7 +56,7 @@ func WriteFile(file string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) // deletes the temporary file after an error; after the rename, there is nothing to delete
+	defer os.Remove(tmp.Name()) // delete the temporary file after an error; after a rename, it no longer exists
 	_, err = tmp.Write(text)
 	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

@@ -26,18 +26,18 @@ type group struct {
 	applicable []Observation
 }
 
-// check is the result for one property of one lock under one fault. It combines workloads that have the same
-// expectation. The worst result counts.
+// check is the worst result for one property of one lock under one fault. It combines all workloads with the same
+// expectation.
 type check struct {
 	Gravest Observation
-	Label   string        // name of the lock, or lock@deployment if the deployment is not the usual one of the lock
+	Label   string        // name of the lock; with @deployment, unless the deployment is the usual one of the lock
 	Seen    []Observation // results of the workloads to which the property applies
 	Counts  checker.Counts
 	Times   int // number of violations
 }
 
-// Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided. With
-// fewer than two trials, it states the number of violations, or the verdict if the property was not violated.
+// Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided.
+// For a single trial, it states the number of violations, or the verdict if there is none.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":
@@ -178,8 +178,8 @@ type glance struct {
 	Title   string
 }
 
-// Glances returns a summary for each property. Observations without an expectation or a violation are shown only if
-// there are no others.
+// Glances returns a summary for each property. Observations without an expectation or a violation are shown only if all
+// observations are of this kind.
 func (g group) Glances(properties []string) (row []glance) {
 	slices.SortStableFunc(g.applicable, func(a, b Observation) int { return b.gravity() - a.gravity() })
 	for _, property := range properties {

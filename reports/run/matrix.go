@@ -20,8 +20,8 @@ const (
 	splitKeys      = "its keys are split: several clients hold at once, and nothing here is comparable"
 )
 
-// setStandings sets the field Standing of each measurement whose speed must not be compared. The lock of such a
-// measurement violates an exclusion property, or splits a key into parts that it grants separately.
+// setStandings sets the field Standing of each measurement whose speed must not be compared. In such a measurement, the
+// lock violates an exclusion property, or splits a key into parts that it grants separately.
 func setStandings(r *Results) {
 	for i := range r.Measurements {
 		m := &r.Measurements[i]
@@ -56,7 +56,7 @@ func fewestKeys(r *Results, m *Measurement) int {
 // gravity of the reason. If several violations give reasons, the caller uses the reason with the highest gravity.
 func standing(m *Measurement, o *Observation) (text string, gravity int) {
 	here := o.Workload == m.Workload && (o.Fault == m.Fault || o.Fault == "none")
-	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // even a correct lock may be expected to violate a property under a fault
+	control := o.Expected == histories.ToBeViolated && o.Fault == "none" // a violation without a fault that is expected; under a fault, even a correct lock may be expected to violate a property
 	switch {
 	case o.Property == "mutual-exclusion" && here && control:
 		return notALock, 3

@@ -46,7 +46,7 @@ type Measurement struct {
 	Recovery *Recovery `json:"recovery,omitempty"`          // null if no recovery was measured
 
 	Longest    figures.Wait `json:"longest_wait"`
-	CutOff     int          `json:"cut_off"`      // number of acquires that had not returned at the end of the trial
+	CutOff     int          `json:"cut_off"`      // number of acquires that had not returned at the end of their trial
 	Reentries  int          `json:"reentries"`    // number of re-entrant grants; the histograms omit them
 	OutOfRange int          `json:"out_of_range"` // number of durations outside the range of the histograms
 
@@ -58,7 +58,7 @@ type TrialFigures struct {
 	Sections int     `json:"sections"`
 	Seconds  float64 `json:"seconds"` // duration from the first call to the last release
 	Goodput  float64 `json:"goodput_per_second"`
-	Jain     float64 `json:"jain"` // Jain's fairness index: 1 if all clients had equal shares, 1/n if one of n clients completed all sections, 0 if none completed
+	Jain     float64 `json:"jain"` // Jain's fairness index: 1 if all clients had equal shares, 1/n if one of n clients completed all critical sections, 0 if none was completed
 	MinShare float64 `json:"min_share"`
 	MaxShare float64 `json:"max_share"`
 }
@@ -114,8 +114,8 @@ func measure(c Cell, trials []*trialRead) Measurement {
 	} {
 		*into = figures.DistributionOf(s[class])
 	}
-	// Without a configured hold time, goodput depends mainly on the duration of a release. The hold time then gives no
-	// useful upper limit, so none is computed.
+	// Without a configured hold time, goodput depends mainly on the duration of a release. The measured hold time then
+	// gives no useful limit for goodput, so Ceiling stays 0.
 	if hold := s[figures.HoldTimes].ValueAtPercentile(50); m.Keys == 1 && hold > 0 && h.Params["hold"] != "0s" {
 		m.Ceiling = 1e9 / float64(hold)
 	}

@@ -41,7 +41,7 @@ func TestMeasureMergesTrials(t *testing.T) {
 	if m.Hold.N != 3 || m.Sections != 3 || m.Fault != "none" {
 		t.Errorf("%d holds, %d sections, fault %q", m.Hold.N, m.Sections, m.Fault)
 	}
-	if got := figuresIn(m).CeilingCell.Text; got != "90 %" { // goodput 50/s times hold time 0.018 s
+	if got := figuresIn(m).CeilingCell.Text; got != "90 %" { // the ceiling is 1 / 0.018 s, and the goodput of 50/s is 90 % of it
 		t.Errorf("%s of the ceiling, want 90 %%", got)
 	}
 }

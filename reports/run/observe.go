@@ -36,8 +36,8 @@ func observe(c Cell, trials []*trialRead) []Observation {
 	return all
 }
 
-// merge combines the verdicts of all trials on one property into an observation. The worst verdict counts: violated, then
-// undecided, then held.
+// merge combines the verdicts of all trials on one property into an observation. The result is violated if any trial
+// violates the property. Otherwise it is undecided if any trial is undecided.
 func merge(c Cell, property string, trials []*trialRead) Observation {
 	e := trials[0].header.Expectation(property)
 	o := Observation{
@@ -203,7 +203,7 @@ type Observation struct {
 
 	Trials      int `json:"trials"`       // judged trials in which the property applied
 	ViolatedIn  int `json:"violated_in"`  // trials with a violation
-	UndecidedIn int `json:"undecided_in"` // undecided trials
+	UndecidedIn int `json:"undecided_in"` // trials in which the property is undecided
 
 	Counts   checker.Counts `json:"counts"`    // number of operations, faults and other events in all trials
 	Evidence []Evidence     `json:"histories"` // folder and checksum of each judged trial

@@ -95,7 +95,7 @@ func TestStandings(t *testing.T) {
 		"leased counter none": "", "leased counter stall": heldAtOnce,
 		"broken counter none": heldAtOnce,
 		"blind counter none":  "promised holds overlapped in misuse, as expected: its speed means nothing",
-		// An expected violation in long-hold does not affect the measurements of other workloads.
+		// In the workload long-hold, the violation is expected, so it does not affect measurements of other workloads.
 		"outlived counter none": "", "outlived long-hold none": notALock,
 	}
 	for key := range want {
@@ -187,8 +187,8 @@ func TestSayLocks(t *testing.T) {
 	check(html.Bad, "1 of 8 locks excluded in every trial; 4 let two clients hold at once: promises nothing and 3 known-broken locks."+rest)
 }
 
-// TestFaultColumns checks that the column of a fault shows the worst result of all trials. If recovery is undecided in a
-// trial, the column must not show success.
+// TestFaultColumns checks that the column of a fault shows the worst result of all trials under the fault. If recovery
+// is undecided in one trial, the column must not show success.
 func TestFaultColumns(t *testing.T) {
 	const held, vio, und, none = checker.Held, checker.Violated, checker.Undecided, checker.NotApplicable
 	for want, seen := range map[string][2][]checker.Observed{ // results of the trials for mutual-exclusion, then for recovery

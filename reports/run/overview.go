@@ -44,7 +44,7 @@ func exclusionOf(seen []Observation) exclusion {
 			worst = overlapped
 		case lived == checker.Violated:
 			worst = max(worst, withinLease)
-		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // without a second grant, exclusion cannot be judged
+		case lived == checker.Undecided && observedOf(cell, "recovery") != checker.Violated: // if recovery is violated, there is no second grant, and exclusion need not be decided
 			worst = max(worst, unsettled)
 		}
 		held = held || lived == checker.Held
@@ -90,7 +90,7 @@ type overviewRow struct {
 	Fair             look
 	Goodput, Longest cell
 	Expected         string
-	Unexpected       bool // at least one expectation was not met
+	Unexpected       bool // whether at least one expectation was not met
 	starves, stuck   bool
 }
 
@@ -178,8 +178,8 @@ func (row *overviewRow) measured(m Measurement) {
 	}
 }
 
-// expect sets the field Expected to the number of met expectations, such as "5 of 6". If an expectation was not met, the worst
-// result follows the number.
+// expect sets the field Expected to the number of met expectations, such as "5 of 6". If an expectation was not met,
+// the text also contains the worst result.
 func (row *overviewRow) expect(seen []Observation) {
 	var tally Tally
 	worst := seen[0]

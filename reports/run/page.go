@@ -39,7 +39,7 @@ type page struct {
 	Recoveries []recoveryRow
 	Shops      []saleRow
 	Simulated  bool
-	Emulated   bool // the servers were emulators, not real stores
+	Emulated   bool // whether the servers were emulators, not real stores
 	AllFiles   []File
 	ResultsSum string    // checksum of results.json
 	Violations []example // all violations that are listed in the fields Failures and Examples
@@ -61,7 +61,7 @@ type example struct {
 type exampleGroup struct {
 	Property string
 	Examples []example
-	Open     bool // show the first example unfolded
+	Open     bool // whether to show the first example unfolded
 }
 
 // Labels returns the names of the locks in the group, joined into one string.
@@ -97,7 +97,7 @@ func newPage(r *Results, results File) (*page, error) {
 	p.Failures = slices.DeleteFunc(slices.Clone(examples), func(e example) bool { return e.Observed.Result != checker.Fail })
 	for _, of := range grouped(examples[len(p.Failures):], func(e *example) string { return e.Observed.Property }) {
 		unexpected := r.urgency(of[0].Observed) == unexpectedly
-		first := len(p.Failures)+len(p.Examples) == 0 // the first timeline is always unfolded
+		first := len(p.Failures)+len(p.Examples) == 0 // unfold the group with the first timeline of the page
 		p.Examples = append(p.Examples, exampleGroup{Property: of[0].Observed.Property, Examples: of, Open: first || unexpected})
 	}
 	for _, g := range p.Groups {
@@ -205,7 +205,7 @@ func (r *Results) workloads() []workload {
 		for _, m := range measured {
 			if m.compared() {
 				plain, w.Plain = append(plain, m), append(w.Plain, figuresIn(m))
-			} else if m.Fault != "none" { // figures measured under a fault are listed separately
+			} else if m.Fault != "none" { // list figures under a fault separately
 				w.Faulty = append(w.Faulty, figuresIn(m))
 			}
 		}

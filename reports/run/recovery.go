@@ -73,8 +73,8 @@ const (
 	mostBins = 40   // the last bar counts all longer recovery times
 )
 
-// histogram counts recovery times by duration. It extends from 0 to the maximum allowed recovery time or the longest
-// measured one, whichever is longer.
+// histogram counts recovery times by duration. It extends from 0 to the maximum allowed or the longest measured
+// recovery time, but has at most mostBins bars.
 func (r *Recovery) histogram() charts.Histogram {
 	h := charts.Histogram{Width: binWidth, Bound: r.bound()}
 	h.Counts = make([]int, min(mostBins, 1+int(max(r.bound(), r.Multiples[r.N-1])/binWidth)))

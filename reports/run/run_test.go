@@ -28,7 +28,7 @@ type trialFiles struct {
 	verdict   *checker.Verdict
 	counters  string
 	discarded string
-	torn      bool // the file of the history is cut off within a line
+	torn      bool // whether the history file is cut off within a line
 }
 
 func writeTrial(t *testing.T, dir string, f trialFiles) {
@@ -79,7 +79,7 @@ type driven struct {
 	seed      uint64
 	clients   int
 	sections  int
-	trip      time.Duration // approximate round-trip time to the store
+	trip      time.Duration // approximate round-trip time between client and store
 	hold      time.Duration
 	exclusive bool
 	ttl       time.Duration
@@ -151,7 +151,7 @@ func writeSample(t *testing.T, dir string) {
 			c := Cell{Dir: l.name + "/counter+" + fault, Lock: l.name, Deployment: "single", Workload: "counter", Fault: fault}
 			m.Plan = append(m.Plan, c)
 			if l.name == "fenced" && fault != "none" {
-				continue // the run was interrupted
+				continue // leave out these trials, because the run was interrupted
 			}
 			for n := range 2 {
 				writeTrial(t, filepath.Join(dir, c.Dir, fmt.Sprintf("%03d", n+1)), sampleTrial(l, c, uint64(10*i+n)))

@@ -43,7 +43,7 @@ type saleFigures struct {
 	Reached int     `json:"late_reached_service"` // orders that were sent after the stock was sold out and reached a service process
 	LateP50 int64   `json:"late_p50_ns"`
 
-	LockCommands  *float64 `json:"lock_commands_per_order"` // null: commands were not counted
+	LockCommands  *float64 `json:"lock_commands_per_order"` // null if commands were not counted
 	StockCommands *float64 `json:"stock_commands_per_order"`
 	Unplaced      int      `json:"unplaced_holds"` // holds that were too short to measure
 }
@@ -51,11 +51,11 @@ type saleFigures struct {
 // saleRow holds the formatted figures of a lock in a flash sale. They are from the trial with the median goodput.
 type saleRow struct {
 	Sale
-	Label             string // lock
+	Label             string // name of the lock
 	Trials            int
-	Exact             bool   // whether, in every trial, the items sold equalled the initial stock and no stock was left
-	Ratio             string // goodput divided by that of a plain sale, in which the stock is not split and no gate rejects buyers
-	Spared            string // orders that reached no service process, as a percentage of the orders sent after the stock was sold out
+	Exact             bool   // whether every trial sold exactly the initial stock
+	Ratio             string // goodput relative to a plain sale, in which the stock is not split and no gate rejects buyers
+	Spared            string // percentage of the orders sent after the stock was sold out that reached no service process
 	LockCmd, StockCmd string // store commands per order
 }
 
@@ -95,8 +95,8 @@ func perOrder(n *float64) string {
 	return format.Significant(*n)
 }
 
-// compare sets Ratio to the goodput divided by the goodput of a row with the form "plain". In this form, the stock is
-// not split, and nginx rejects no orders. If possible, compare selects a row of the same lock.
+// compare sets Ratio to the goodput relative to a row with the form "plain", in which the stock is not split and nginx
+// rejects no orders. If possible, compare uses a row of the same lock.
 func (row *saleRow) compare(rows []saleRow) {
 	plain := slices.DeleteFunc(slices.Clone(rows), func(o saleRow) bool { return o.Form != "plain" })
 	i := max(0, slices.IndexFunc(plain, func(o saleRow) bool { return o.Lock == row.Lock && o.Deployment == row.Deployment }))
@@ -108,8 +108,8 @@ func (row *saleRow) compare(rows []saleRow) {
 	}
 }
 
-// Balance returns text such as "199 of 200, 1 left": the items sold, the initial stock, and any stock left. If this
-// trial sold exactly its stock but another trial did not, the text says so.
+// Balance returns the items sold, the initial stock, and any stock left, as in "199 of 200, 1 left". If this trial sold
+// exactly its stock but another trial did not, the text says so.
 func (row saleRow) Balance() string {
 	text := fmt.Sprintf("%s of %s", format.Count(row.Sold), format.Count(row.Stock))
 	switch {

@@ -107,8 +107,8 @@ func checkSchemaRefusesSales(t *testing.T, whole []byte) {
 	}
 }
 
-// TestSaleOfOneTrialOfMany checks the text that Balance returns for several trials. The figures in the text are
-// from the median trial. If any other trial did not sell exactly the stock, the text must say so.
+// TestSaleOfOneTrialOfMany checks the text that Balance returns for several trials. The figures in the text are from
+// the median trial. If another trial did not sell exactly its stock, the text must say so.
 func TestSaleOfOneTrialOfMany(t *testing.T) {
 	exact := func(goodput float64, sold int, left int64) Sale {
 		return Sale{saleFigures: saleFigures{Form: "plain", Stock: 10, Sold: sold, Left: left, Goodput: goodput}}

@@ -11,7 +11,7 @@ import (
 type StoreDoc struct {
 	Name       string `json:"name"`
 	Server     string `json:"server"`     // store, version and how the store was run, such as "Redis 7.4.1, a child process"
-	Durability string `json:"durability"` // where the store keeps an acknowledged write
+	Durability string `json:"durability"` // where a write is stored when the store acknowledges it, such as in memory or on disk
 }
 
 // Saw adds a store to the environment of the run, unless the store is already listed.

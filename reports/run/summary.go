@@ -32,7 +32,7 @@ func (r *Results) verdict() html.Verdict {
 		incomplete = fmt.Sprintf("Incomplete: %s of %s judged", format.Count(judged), format.Plural(len(r.Run.Plan), "planned cell"))
 	}
 	held := r.heldAtOnce()
-	switch { // a violation stands, also if the run is incomplete
+	switch { // a violation is reported even if the run is incomplete
 	case incomplete != "" && len(held) > 0:
 		held[0] = incomplete + "; " + held[0]
 	case incomplete != "":
@@ -113,7 +113,7 @@ func (r *Results) conditions() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// evidence returns a sentence that explains what follows from a pass: evidence of correctness, but no proof.
+// evidence returns a sentence about the meaning of a pass: it is evidence of correctness, but no proof.
 func (r *Results) evidence() string {
 	return fmt.Sprintf("A pass means that no violation was observed in the operations counted beside it, under these faults and on this machine (%s in all). That is evidence, not proof.", format.Plural(r.Tally.Operations, "operation"))
 }

@@ -170,7 +170,8 @@ func counts(c checker.Counts) string {
 	return strings.Join(parts, ", ")
 }
 
-// looks holds the symbol, the colour and the rank of each result. Any two results differ in more than the colour.
+// looks holds the symbol, the colour and the rank of each result. Any two results have different symbols, for readers
+// who cannot see colours.
 var looks = [...]struct {
 	symbol, codes string // colour codes of a terminal
 	gravity       int
@@ -220,10 +221,10 @@ func observed(o checker.Observed) string {
 	return o.String()
 }
 
-// labels returns a function that returns the name of a lock, or lock@deployment if the deployment is not the usual one of the
-// lock. If no deployment is declared as usual, a lock's only deployment counts as usual.
+// labels returns a function that names a lock. The name is lock@deployment, or only lock if the deployment is the usual
+// one of the lock. If no deployment is declared as usual, a lock's only deployment counts as usual.
 func (m *Manifest) labels() func(lock, deployment string) string {
-	usual := map[string]string{} // deployment by lock; "several": the lock ran on several deployments, none of them declared as usual
+	usual := map[string]string{} // usual deployment by lock; "several": the lock ran on several deployments, and none of them is declared as usual
 	for _, c := range m.Plan {
 		if d, seen := usual[c.Lock]; seen && d != c.Deployment {
 			usual[c.Lock] = "several"
@@ -272,8 +273,8 @@ func rateInterval(hits, n int) string {
 	return outward(low, math.Floor) + "-" + outward(high, math.Ceil) + " %"
 }
 
-// outward returns a proportion as a percentage without the % sign. It rounds with the function round: to a tenth below 10 %,
-// else to a whole number.
+// outward returns a proportion as a percentage without the % sign. The parameter round rounds the percentage: below 10
+// % to a tenth, otherwise to a whole number.
 func outward(part float64, round func(float64) float64) string {
 	if part < 0.1 {
 		return strconv.FormatFloat(round(1000*part)/10, 'f', 1, 64)

@@ -20,10 +20,10 @@ import (
 // State is the state of a trial: judged, discarded or incomplete.
 type State string
 
-// The states of a trial. Only judged trials are in the figures.
+// The states of a trial. The figures of a report include only judged trials.
 const (
 	Judged    State = "judged"
-	Discarded State = "discarded"  // discarded and repeated: the fault had no effect, or the harness stalled
+	Discarded State = "discarded"  // the trial was discarded and repeated, because the fault had no effect or the harness stalled
 	NotJudged State = "not judged" // the trial was interrupted, or a file is missing or malformed
 )
 
@@ -167,7 +167,7 @@ func readJSON(dir, name string, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// withoutPath removes the path of the run folder from an error. So a copy of the folder gives the same report.
+// withoutPath removes the path of the run folder from an error. A copy of the folder then gives the same report.
 func withoutPath(err error, file string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Estimate holds the median of a metric over trials, and an interval that contains the true median with the stated confidence.
-// The interval does not assume a distribution.
+// Estimate holds the median of a metric over trials, and an interval that contains the true median with the stated
+// confidence. The interval is valid for any distribution.
 type Estimate struct {
 	Median     float64   `json:"median"`
 	Low        *float64  `json:"low"` // lower bound; null: too few trials for a finite interval
@@ -41,10 +41,10 @@ func EstimateOf(values []float64, blocks []int) Estimate {
 	return e
 }
 
-// summary returns the median of values and its interval. It assumes no distribution: the bounds of the interval are two of the
-// values.
+// summary returns the median of values and its interval. The bounds of the interval are two of the values, so it is
+// valid for any distribution.
 func summary(values []float64) benchmath.Summary {
-	sorted := slices.Clone(values) // NewSample sorts its argument
+	sorted := slices.Clone(values) // copy the values, because NewSample sorts its argument
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(sorted, &benchmath.Thresholds{CompareAlpha: 1 - confidence}), confidence)
 }
 
@@ -87,7 +87,7 @@ const Alpha = 0.05
 func Holm(together []*Comparison) {
 	sorted := slices.Clone(together)
 	slices.SortStableFunc(sorted, func(a, b *Comparison) int { return cmp.Compare(a.P, b.P) })
-	least := 0.0 // the corrected p-values must not decrease
+	least := 0.0 // smallest p-value allowed next, because corrected p-values must not decrease
 	for i, c := range sorted {
 		least = max(least, min(1, c.P*float64(len(sorted)-i)))
 		c.Holm = least

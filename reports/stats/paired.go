@@ -29,8 +29,8 @@ type Comparison struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// With at most exactPairs pairs, the sign-flip test tries every combination of signs. With more pairs, it tries a fixed number
-// of random combinations (constant flips).
+// Parameters of the sign-flip test. With at most exactPairs pairs, the test tries every combination of signs. With more
+// pairs, it tries a fixed number of random combinations (constant flips).
 const (
 	exactPairs = 14
 	flips      = 10_000
@@ -38,8 +38,9 @@ const (
 
 const noRatio = "a value is zero or less, so there is no ratio; the test is of the differences"
 
-// Paired compares two estimates by a sign-flip test on the log ratios. It uses only blocks that both estimates have, so
-// effects of a block cancel out. With many blocks, the test uses random signs that depend on seed.
+// Paired compares two estimates by a sign-flip test on the log ratios, or on the differences if a value is not
+// positive. It uses only blocks (rounds of trials) that both estimates contain, so the effect of a block cancels out.
+// With many blocks, the test uses random signs that depend on seed.
 func Paired(a, b Estimate, seed uint64) Comparison {
 	va, vb, _ := Matched(a, b)
 	c := Comparison{Paired: true, Pairs: len(va), MedA: Median(va), MedB: Median(vb), P: 1, Holm: 1}
@@ -86,9 +87,9 @@ func SignFlip(differences []float64, seed uint64) float64 {
 		sum += d
 		size += math.Abs(d)
 	}
-	far := math.Abs(sum) - 1e-9*size // allows for rounding
+	far := math.Abs(sum) - 1e-9*size // subtract a small tolerance for rounding errors
 	exact, r := len(differences) <= exactPairs, rand.New(rand.NewPCG(seed, uint64(len(differences))))
-	tries, reached := flips, 1 // with random signs, the original signs count as one more try, so the p-value is never 0
+	tries, reached := flips, 1 // with random signs, count the original signs as one more try, so that the p-value is never 0
 	if exact {
 		tries, reached = 1<<len(differences), 0
 	}

@@ -85,8 +85,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestShiftsAreFound checks that a shift of 10 % is found if the noise is 3 %. With large block effects, only the paired test
-// finds the shift.
+// TestShiftsAreFound checks that a shift of 10 % is found if the noise is 3 %. If block effects are large, only the
+// paired test can find the shift.
 func TestShiftsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := map[string]int{}
