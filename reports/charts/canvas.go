@@ -25,7 +25,7 @@ func (Class) RGBA() (r, g, b, a uint32) { return 0, 0, 0, math.MaxUint16 }
 // ink is a Class with further SVG attributes.
 type ink struct {
 	Class
-	title  string // a tooltip
+	title  string // text of the tooltip
 	fill   string // value of the fill attribute, such as the URL of an SVG pattern; empty: set by the style sheet
 	anchor string // text-anchor attribute: start, middle or end
 }
@@ -55,7 +55,7 @@ func (c *canvas) SetColor(k color.Color) {
 // SetLineWidth implements vg.Canvas. A width of 0 hides lines. The style sheet sets the width of visible lines.
 func (c *canvas) SetLineWidth(w vg.Length) { c.line = w }
 
-// Methods that satisfy vg.Canvas without effect. Charts never rotate or scale a drawing.
+// Rotate, Translate, Scale, Push, Pop and DrawImage implement vg.Canvas. They do nothing, because charts do not need them.
 func (*canvas) Rotate(float64)                      {}
 func (*canvas) Translate(vg.Point)                  {}
 func (*canvas) Scale(_, _ float64)                  {}
@@ -75,7 +75,7 @@ func (c *canvas) Stroke(p vg.Path) {
 		return
 	}
 	dashes := ""
-	if len(c.dashes) > 0 { // Sprint returns the dash lengths in the form [7 3]
+	if len(c.dashes) > 0 { // Sprint writes the dash lengths in the form [7 3]
 		dashes = fmt.Sprintf(` stroke-dasharray="%s"`, strings.Trim(fmt.Sprint(c.dashes), "[]"))
 	}
 	c.element("path", fmt.Sprintf(`%s d="%s"`, dashes, c.path(p)))
@@ -124,7 +124,7 @@ func (c *canvas) path(p vg.Path) string {
 			b.WriteString("M" + c.at(s.Pos))
 		case vg.LineComp:
 			b.WriteString("L" + c.at(s.Pos))
-		case vg.ArcComp: // every arc in the charts is a full circle, so its angles are ignored
+		case vg.ArcComp: // every arc is a full circle, so its angles are ignored
 			r := px(s.Radius)
 			fmt.Fprintf(&b, "M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 -%s 0", px(s.Pos.X-s.Radius), c.y(s.Pos.Y), r, r, px(2*s.Radius), r, r, px(2*s.Radius))
 		case vg.CloseComp:

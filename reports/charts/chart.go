@@ -53,8 +53,8 @@ func Slug(parts ...string) string {
 
 var notInSlug = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// Style is the appearance of one lock in all charts. Lines differ in dash and marker too, because some readers cannot
-// see colours.
+// Style is the appearance of one lock in all charts. Lines also differ in dash and marker, for readers who cannot see
+// colours.
 type Style struct {
 	Color  int // index from 0 to Colors-1, or Grey
 	Dash   int // index of the dash pattern
@@ -64,8 +64,8 @@ type Style struct {
 // Number of colours and of markers, and special values for Style.Color.
 const (
 	Colors  = 7  // number of colours, from the palette of Okabe and Ito
-	Grey    = -1 // background colour
-	Ink     = 6  // text colour
+	Grey    = -1 // value of Style.Color for lines in the background, drawn in grey
+	Ink     = 6  // value of Style.Color for the text colour
 	Markers = 6
 )
 

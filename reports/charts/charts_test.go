@@ -53,7 +53,7 @@ func drawings() map[string]string {
 	return all
 }
 
-// lanes returns a timeline with unusual time spans: without an end, overlapping, or outside the drawing.
+// lanes returns a timeline with unusual time spans. Some have no end, some overlap, and some lie outside the drawing.
 func lanes() Lanes {
 	l := Lanes{
 		From: 4 * ms, To: 12 * ms, Label: "ms", Names: []string{"client 2", hostile},

@@ -14,12 +14,13 @@ import (
 	"lockbench/reports/format"
 )
 
-// Heat is a heat map of counts. Columns have equal widths from 0 to X.High. Labels mark the limits of the rows.
+// Heat is a heat map of counts. All columns have the same width, and together they extend from 0 to X.High. Labels mark
+// the limits of the rows.
 type Heat struct {
 	X      Axis
 	Edges  []string // labels of the limits between rows, from bottom to top; one more than the number of rows
 	Counts [][]int  // counts by column, then by row from bottom to top; missing rows are 0
-	Of     string   // name of the counted things, such as "acquires"
+	Of     string   // plural noun for the counted things, such as "acquires"
 	Spans  []Span
 }
 

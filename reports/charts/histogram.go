@@ -12,7 +12,7 @@ import (
 type Histogram struct {
 	Width  float64 // width of each bin
 	Counts []int
-	Bound  float64              // marked value
+	Bound  float64              // value at which a line is drawn; 0: no line
 	Title  func(bin int) string // function that returns the tooltip of a bar
 }
 

@@ -25,7 +25,7 @@ type Lanes struct {
 	Calls      []LaneSpan // operations, drawn as lines with their operation numbers
 	Instants   []LaneSpan // operations, each drawn as a numbered circle at time From, with Label beside it
 	Violations []Violation
-	Crowded    bool // whether to omit an operation number if there is no room; otherwise the number is moved to the right
+	Crowded    bool // whether to omit an operation number if there is no room; if false, the number moves to the right
 }
 
 // LaneSpan is a time span in one row of a timeline. The part outside the drawing is cut off.
@@ -83,7 +83,7 @@ func (l Lanes) plot() *plot.Plot {
 	}
 	p := newPlot(Axis{Low: ms(l.From), High: ms(l.To), Label: l.Label}, y)
 	p.Y.Tick.Label = words("name", text.XRight, text.YCenter)
-	p.Y.Tick.Label.Font.Size = 15.5 // gonum's font at 15.5 is as wide as the page's bold font at 13
+	p.Y.Tick.Label.Font.Size = 15.5 // gonum's font at this size is as wide as the page's bold font at 13 pixels
 	p.Add(grid(false))
 	return p
 }

@@ -115,7 +115,7 @@ func (l *Lines) spread() {
 	}
 	xs, _ := l.values()
 	low, high := slices.Min(xs), slices.Max(xs)
-	const most = .045 // maximum distance by which lines are shifted apart, as a fraction of the range of x values
+	const most = .045 // maximum shift of a line, as a fraction of the range of x values
 	moved := func(x, by float64) float64 { return x + by*(high-low) }
 	room := max(most*(high-low), .5)
 	l.X.Low, l.X.High = low-room, high+room
@@ -146,7 +146,7 @@ func (l Line) add(p *plot.Plot, y Axis) {
 			at, spans = append(at, p), append(spans, struct{ Low, High float64 }{p.Y - bottom, top - p.Y})
 		}
 	}
-	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // grey lines have no bands, because several bands would hide the lines
+	if !l.Marks && len(low) > 1 && l.Style.Color != Grey { // grey lines have no bands, which would hide the other lines
 		slices.Reverse(high)
 		p.Add(&plotter.Polygon{XYs: []plotter.XYs{slices.Concat(low, high)}, Color: l.ink("band")})
 	}
@@ -188,7 +188,7 @@ func (r Rule) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 		at := y(r.At)
 		c.StrokeLine2(stroke(class), c.Min.X, at, c.Max.X, at)
 		if at += 9; at > c.Max.Y-6 {
-			at -= 18 // puts the text below the line if there is no room above
+			at -= 18 // there is no room above the line: put the text below
 		}
 		write(c, "soft", text.XLeft, c.Min.X+6, at, r.Text)
 		return

@@ -51,7 +51,7 @@ func EscapeJSON(text []byte) []byte {
 }
 
 // credentials matches the user and password in a URL. An unencoded password may contain spaces. A number between a
-// colon and a space is taken for a port, not for a password. So redis://host:6379 redlock@five contains no
+// colon and a space counts as a port, not as a password. For example, redis://host:6379 redlock@five contains no
 // credentials.
 var credentials = regexp.MustCompile(`://(?:[^\s/]*:[^\s/]*[^\s/\d]\S*[ \t][^\n]*|\S*)@`)
 

@@ -43,7 +43,7 @@ func TestLinesReplaceHiddenCharacters(t *testing.T) {
 	}
 }
 
-// TestNoTableIsTooWide checks that tables fit the terminal. If a table is too wide, the heading and the last column are
+// TestNoTableIsTooWide checks that tables fit the terminal. The heading and the last column of a wide table must be
 // broken into lines.
 func TestNoTableIsTooWide(t *testing.T) {
 	many := strings.Repeat("many words ", 12)

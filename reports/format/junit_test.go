@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestJUnit checks the XML of a report with every kind of result, and that texts are escaped.
+// TestJUnit checks the XML of a report with every kind of result. Texts in the XML must be escaped.
 func TestJUnit(t *testing.T) {
 	var report JUnit
 	report.Suite("fenced/counter").Add(JUnitCase{Class: "fenced", Name: "lease-exclusion", Output: "2 trials"})

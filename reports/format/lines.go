@@ -95,8 +95,8 @@ func (t *Lines) PaintedColumns(cells [][]string, paint func(row, column int) str
 	t.table(cells, func(int) bool { return false }, paint)
 }
 
-// narrow is the minimum width of the last column of a table. If there is less room, or a cell needs more than two
-// lines, the cells are written below their rows.
+// narrow is the minimum width of the last column of a table. If there is less room, the cells of the last column are
+// written below their rows. The same applies if one of the cells needs more than two lines.
 const narrow = 28
 
 // table writes a table. If the table is wider than textWidth, the headings and the last column are broken into lines.
@@ -169,8 +169,8 @@ func span(wide []int) (sum int) {
 	return sum
 }
 
-// folded returns the heading of a table, broken into rows, and the column widths. Each column is as wide as its cells
-// or the longest word of its heading.
+// folded returns the heading of a table, broken into rows, and the column widths. A column is as wide as its widest
+// cell, or as the longest word of its heading if this is wider.
 func folded(cells [][]string) (head [][]string, wide []int) {
 	wide = widths(append([][]string{make([]string, len(cells[0]))}, cells[1:]...))
 	var columns [][]string

@@ -28,7 +28,7 @@ func Significant(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // rounds 9.999 to 10.0
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64) // round first, because 9.999 becomes 10.0
 	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
 	if digits == 0 {
 		return Count(int(math.Round(v)))
@@ -105,7 +105,7 @@ func Often(n int) string {
 	return Count(n) + " times"
 }
 
-// Few joins texts. If there are more than three, it joins the first three and adds the number of the others.
+// Few joins texts. If there are more than three, it joins the first three and adds the number of the remaining texts.
 func Few(texts []string, between string) string {
 	const shown = 3
 	if len(texts) > shown {
@@ -119,7 +119,7 @@ func Joined(parts []string) string { return english.WordSeries(parts, "and") }
 
 // Duration formats nanoseconds with a suitable unit and three significant digits.
 func Duration[T ~int | ~int64 | ~float64](d T) string {
-	ns, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'e', 2, 64), 64) // rounds 999.9 µs to 1 ms
+	ns, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'e', 2, 64), 64) // round first, because 999.9 µs becomes 1 ms
 	switch abs := math.Abs(ns); {
 	case abs < 1e3:
 		return Significant(ns) + " ns"

@@ -24,8 +24,8 @@ import (
 //go:embed layout.html.tmpl colors.css style.css
 var files embed.FS
 
-// Tone is the colour of a verdict. A word or symbol beside the verdict has the same meaning, for readers who cannot see
-// the colour.
+// Tone is the colour of a verdict. A word or symbol beside the verdict states the same, for readers who cannot see the
+// colour.
 type Tone string
 
 // The values of Tone, which select the colour of a verdict.
@@ -195,8 +195,8 @@ func newTable(label, class string, columns ...any) (table, error) {
 }
 
 // fold is the head of a section that readers can fold: {{template "fold" (fold "method" "Method" "")}} ... {{template
-// "endfold"}}. The element that holds the content has the ID. A browser therefore unfolds the section when the reader
-// follows a link to the ID. A section with the class "unprinted" is not printed.
+// "endfold"}}. The ID belongs to the element inside the fold, so a browser unfolds the section when the reader follows
+// a link to the ID. A section with the class "unprinted" is not printed.
 type fold struct{ ID, Title, Note, Class string }
 
 // section is an entry of the navigation bar.

@@ -16,7 +16,7 @@ type asked struct {
 	Key    string // key in the requirements file
 	Title  string
 	Answer string
-	Tag    string // "stated" or "assumed"; if only some parts were assumed, their names, such as "p99 assumed"
+	Tag    string // "stated" or "assumed"; if only some parts were assumed, the text names them, as in "p99 assumed"
 }
 
 var meanings = map[string]string{
@@ -34,7 +34,8 @@ var meanings = map[string]string{
 	string(Eviction):   "eviction because its memory is full",
 }
 
-// meaning returns the explanations of the words, joined into one text. A word without an explanation is used unchanged.
+// meaning returns the explanations of several words, joined into one text. A word without an explanation stands for
+// itself.
 func meaning[T ~string](words ...T) string {
 	return format.Joined(lo.Map(words, func(w T, _ int) string { return cmp.Or(meanings[string(w)], string(w)) }))
 }
@@ -73,8 +74,8 @@ func (n Needs) Asks() []asked {
 	return all
 }
 
-// origin returns "stated" or "assumed". If only parts of a requirement were assumed, it returns their names, such as "p99
-// assumed".
+// origin returns "stated" or "assumed". If only some parts of a requirement were assumed, it returns their names, as in
+// "p99 assumed".
 func (n Needs) origin(key string) string {
 	if n.Unstated(key) {
 		return "assumed"
@@ -99,7 +100,7 @@ func (n Needs) Again() []string {
 // Needs holds the requirements of a team, as the requirements file states them.
 type Needs struct {
 	Name    string  `json:"name" yaml:"name"`
-	Guards  string  `json:"guards,omitempty" yaml:"guards,omitempty"` // the guarded resource; only shown, not evaluated
+	Guards  string  `json:"guards,omitempty" yaml:"guards,omitempty"` // the guarded resource; shown in reports, but not evaluated
 	TwoHold Harm    `json:"if_two_hold" yaml:"if_two_hold"`
 	Instead []Means `json:"instead,omitempty" yaml:"instead,omitempty"` // mechanisms that could replace the lock
 	Fence   Check   `json:"checks_fence" yaml:"checks_fence"`
@@ -123,7 +124,7 @@ type Needs struct {
 	// HoldRecorded names the histories from which Hold was computed. It is empty if Hold was not computed from histories.
 	HoldRecorded string `json:"hold_recorded,omitempty" yaml:"-"`
 
-	Assumed []string `json:"assumed,omitempty" yaml:"-"` // keys of the requirements that were not stated and have defaults
+	Assumed []string `json:"assumed,omitempty" yaml:"-"` // keys of the requirements that were not stated and therefore have defaults
 }
 
 // Harm is the damage if two clients hold the lock at once.

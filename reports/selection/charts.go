@@ -35,7 +35,7 @@ func (v *view) Scores() *charts.Chart {
 	return c
 }
 
-const leastShown = 1e-9 // lowest probability on the axis, divided by the highest
+const leastShown = 1e-9 // lowest value of the axis, divided by the highest probability
 
 // Leases returns the chart of the predictions for different lease durations, or nil if there are too few predictions.
 func (v *view) Leases() *charts.Chart {
@@ -85,7 +85,7 @@ func (v *view) leaseAxis() (axis charts.Axis, advised []charts.Rule) {
 func (v *view) overlaps() charts.Lines {
 	x, rules := v.leaseAxis()
 	for i := range rules {
-		rules[i].Text = "" // the panel below shows the text
+		rules[i].Text = "" // omit the text, because the panel below shows it
 	}
 	most := 0.0
 	for _, p := range v.Lease.Curve {

@@ -21,7 +21,7 @@ func TestChromium(t *testing.T) {
 			b.Prints(".verdicts")
 			b.Fits()
 			b.Contrast()
-			if name != "crowd" { // the report "crowd" only repeats elements of the other reports
+			if name != "crowd" { // skip the report "crowd", which only repeats elements of other reports
 				b.Accessible()
 			}
 			for _, c := range append(b.Complaints("emptyDrawings()"), b.Complaints("cutNames()")...) {

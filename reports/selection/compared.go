@@ -54,7 +54,7 @@ func (c Criterion) Heading() string {
 	return c.Title
 }
 
-// Direction returns a phrase that states whether more or less is better.
+// Direction returns a phrase that states whether higher or lower values are better.
 func (c Criterion) Direction() string {
 	return lo.Ternary(c.Better > 0, "more is better", "less is better")
 }
@@ -70,7 +70,7 @@ func scored(s Score) string {
 }
 
 // Turns returns a table row for each change of a weight or measured value that makes another candidate the best. The
-// columns are the name of the weight or value, its current and changed value, and the new best candidate.
+// columns are the name of the weight or value, the current value, the changed value, and the new best candidate.
 func (v *view) Turns() [][]string {
 	return lo.Map(v.Decision.Turns, func(t Turn, _ int) []string {
 		k, c := v.criterion(t.Of), v.cells[[2]string{t.Option, t.Of}]

@@ -21,12 +21,12 @@ type Evidence struct {
 
 // Source is the folder of a run or a benchmark that provides evidence.
 type Source struct {
-	ID          string          `json:"id"`   // R1, B1
-	Kind        string          `json:"kind"` // run or bench
-	Dir         string          `json:"dir"`  // relative to the folder of the report, with slashes
+	ID          string          `json:"id"`   // id in the report: R1, R2, ... for runs and B1, B2, ... for benchmarks
+	Kind        string          `json:"kind"` // "run" or "bench"
+	Dir         string          `json:"dir"`  // path of the folder with slashes, relative to the folder of the report
 	Command     string          `json:"command"`
 	Seed        uint64          `json:"seed"`
-	Started     string          `json:"started"` // RFC 3339
+	Started     string          `json:"started"` // start time in the format RFC 3339
 	Servers     string          `json:"servers"` // how the servers were run
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`
@@ -65,7 +65,7 @@ type Figure struct {
 	Dir        string         `json:"dir"` // folder of the trials, relative to the folder of the run or benchmark
 	Lock       string         `json:"lock"`
 	Deployment string         `json:"deployment"`
-	Metric     string         `json:"metric"` // a metric of a bench, or RecoveryMetric
+	Metric     string         `json:"metric"` // name of a metric of a bench, or RecoveryMetric
 	Unit       string         `json:"unit"`
 	Point      bench.Point    `json:"point"` // conditions of the trials; a run sets only clients, lease and fault
 	Estimate   stats.Estimate `json:"estimate"`
@@ -79,15 +79,15 @@ type RecordedTime struct {
 	ID        string          `json:"id"` // id in the report: T1, T2, ...
 	Source    string          `json:"source"`
 	Lock      string          `json:"lock"`
-	What      string          `json:"what"` // acquire
+	What      string          `json:"what"` // name of the duration, always "acquire"
 	Where     string          `json:"where"`
 	N         int64           `json:"n"`
 	Quantiles []time.Duration `json:"quantiles_ns"` // evenly spaced quantiles; the last element is the maximum
 	Histories []History       `json:"histories"`
 }
 
-// RecoveryMetric names the metric for the time from the death of a holder to the next grant, as a multiple of the lease. Runs
-// measure this metric.
+// RecoveryMetric is the name of a metric that runs measure: the time from the death of a holder to the next grant, as a
+// multiple of the lease.
 const RecoveryMetric = "recovery"
 
 // History identifies the file of a history by its path and checksum.

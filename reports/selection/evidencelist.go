@@ -18,7 +18,7 @@ import (
 
 type proof struct {
 	Ref          ref
-	What, Where  string // property or metric, and the conditions, such as workload, fault and lease
+	What, Where  string // property or metric, and conditions such as workload, fault and lease
 	N            string
 	Look         look
 	Result, Note string
@@ -50,9 +50,9 @@ func (v *view) Proofs() map[string][]proof {
 	return rows
 }
 
-// optionOf returns the name of the candidate to which the evidence applies. If a table cell refers to the evidence, it returns
-// the candidate of that cell. Otherwise, it returns the candidate with the name of the lock, or "" if no candidate has this
-// name.
+// optionOf returns the name of the candidate to which the evidence belongs. If a table cell refers to the evidence, it
+// returns the candidate of the cell. Otherwise it looks for a candidate with the name of the lock. If there is none, it
+// returns "".
 func (v *view) optionOf(id, lock, deployment string) string {
 	c, _ := lo.Find(v.Cells, func(c Cell) bool { return slices.Contains(c.Evidence, id) })
 	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)

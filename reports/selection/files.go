@@ -79,7 +79,7 @@ func ReadPage(html []byte) (*Report, error) {
 	return ReadData(text)
 }
 
-// Scrubbed returns the report without passwords in URLs. Scrubbing it again changes nothing.
+// Scrubbed returns the report without passwords in URLs. A second call of Scrubbed changes nothing.
 func Scrubbed(r *Report) (*Report, error) {
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -6,7 +6,7 @@ import "github.com/samber/lo"
 type LeaseAdvice struct {
 	Option    string       `json:"option"` // lock that the advice is for
 	Lease     Lease        `json:"lease"`
-	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that prevents two holders at once, even during the longest pause in the requirements
+	NeededNS  int64        `json:"needed_ns,omitempty"` // shortest lease that prevents two holders at once during the longest pause in the requirements
 	AdvisedNS int64        `json:"advised_ns"`          // 0: no lease meets the requirements
 	Inputs    []LeaseInput `json:"inputs"`              // durations of holds, pauses, acquires and hand-offs, from which the predictions are calculated
 	Curve     []LeasePoint `json:"curve"`               // predictions, sorted by increasing lease
@@ -16,9 +16,9 @@ type LeaseAdvice struct {
 // LeaseInput is a duration from which the predictions are calculated.
 type LeaseInput struct {
 	Name     string   `json:"name"` // one of hold, pauses, acquire, hand-off
-	Tag      Tag      `json:"tag"`  // kind of evidence for the durations; Unknown: no evidence, and predictions treat the duration as 0
+	Tag      Tag      `json:"tag"`  // kind of evidence for the durations; if it is Unknown, predictions treat the duration as 0
 	Times    Times    `json:"times"`
-	N        int      `json:"n,omitempty"`     // number of recorded durations; 0 if it is unknown or no duration was recorded
+	N        int      `json:"n,omitempty"`     // number of recorded durations; 0 if the number is unknown
 	Where    string   `json:"where,omitempty"` // conditions under which the durations were recorded
 	Evidence []string `json:"evidence,omitempty"`
 }

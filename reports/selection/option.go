@@ -13,7 +13,7 @@ type Option struct {
 	Reentrant  bool   `json:"reentrant,omitempty"`
 	Fences     bool   `json:"fences,omitempty"`
 	// Languages maps a programming language to the name of a library that provides the lock. The key "any" applies to
-	// all other languages. Its value describes what must be implemented.
+	// all other languages. The value of this key describes what must be implemented.
 	Languages    map[string]string `json:"languages,omitempty"`
 	ShortestNS   int64             `json:"shortest_lease_ns,omitempty"` // shortest lease with which the lock is tested; 0: no minimum
 	BackOffNS    int64             `json:"back_off_ns,omitempty"`       // longest retry interval of a waiter; 0: waiters are notified

@@ -101,7 +101,7 @@ var sentences = map[Reason]string{
 	LeaseNotConfirmed: "A trial of a lease disagrees with the prediction.",
 }
 
-// sentence returns the sentence that explains the table cell c: an answer to a requirement, or a measured value. If
+// sentence returns the sentence that explains a table cell, which is an answer to a requirement or a measured value. If
 // example is false, the sentence omits the test conditions and the example of a violation.
 func (v *view) sentence(c Cell, example bool) string {
 	text, known := sentences[c.Reason]
@@ -152,11 +152,11 @@ func Gravity(o checker.Observed) int {
 	return slices.Index([]checker.Observed{checker.NotApplicable, checker.Held, checker.Undecided, checker.Violated}, o)
 }
 
-// observed returns a summary of the findings that c cites. If a finding is violated, the details are from the first violated
-// finding.
+// observed summarises the findings that the cell c cites. If a property is violated, the details come from the first
+// finding with a violation.
 func (v *view) observed(c Cell) map[string]string {
 	seen := lo.Filter(v.Findings, func(f Finding, _ int) bool { return slices.Contains(c.Evidence, f.ID) })
-	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // findings in the same folder share their trials: count the trials once
+	cells := lo.UniqBy(seen, func(f Finding) [2]string { return [2]string{f.Source, f.Dir} }) // findings in the same folder share their trials, so count the trials once
 	quoted := lo.MaxBy(seen, func(a, b Finding) bool { return Gravity(a.Observed) > Gravity(b.Observed) })
 	each := func(of func(Finding) string) string {
 		return strings.Join(slices.Compact(slices.Sorted(slices.Values(lo.Map(seen, func(f Finding, _ int) string { return of(f) })))), ", ")

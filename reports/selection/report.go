@@ -26,7 +26,7 @@ type Tag string
 
 // The kinds of evidence.
 const (
-	Unknown    Tag = "unknown" // no evidence; never treated as yes
+	Unknown    Tag = "unknown" // no evidence; it never counts as a yes
 	Measured   Tag = "measured"
 	Documented Tag = "documented" // statement in the lock's documentation, or expectation of the lock's author
 	Assumed    Tag = "assumed"    // conclusion from a stated or default requirement, not from evidence
@@ -59,19 +59,19 @@ type Criterion struct {
 	Metric string  `json:"metric"`
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
-	Weight float64 `json:"weight"` // the weights of all criteria add up to 1
+	Weight float64 `json:"weight"` // weight of the criterion; all weights add up to 1
 	// Enough is the value beyond which a better value does not raise the score. It is ten times as good as the required value.
 	// If Enough is 0, a better value always gets a higher score.
 	Enough float64 `json:"enough,omitempty"`
 }
 
-// Cell states whether a candidate meets a requirement, or holds the value of a candidate in a criterion.
+// Cell states whether a candidate meets a requirement, or holds the value of a candidate for a criterion.
 type Cell struct {
 	Option      string       `json:"option"`
 	Of          string       `json:"of"`               // name of the requirement or criterion
 	Answer      Answer       `json:"answer,omitempty"` // for a requirement: whether the candidate meets it
 	Reason      Reason       `json:"reason"`
-	Value       *float64     `json:"value,omitempty"` // median; a requirement compares it with Limit
+	Value       *float64     `json:"value,omitempty"` // median of the value; a requirement compares it with Limit
 	Low         *float64     `json:"low,omitempty"`   // Low and High are the 95 % interval of Value; null: too few trials
 	High        *float64     `json:"high,omitempty"`
 	Limit       *float64     `json:"limit,omitempty"` // limit that the requirements set, in the unit of Value
@@ -116,12 +116,12 @@ type Elimination struct {
 	Reason  string   `json:"reason"`  // most important requirement in Fails and Unknown
 }
 
-// Dominated holds a candidate (Option) that another candidate (By) dominates. By is better in one criterion, beyond
-// noise, and worse in none.
+// Dominated holds a candidate (Option) and another candidate (By) that dominates it. By is better in one criterion,
+// beyond noise, and worse in none.
 type Dominated struct {
 	Option string `json:"option"`
 	By     string `json:"by"`
-	In     string `json:"in"` // name of the criterion in which the other candidate (field By) is better
+	In     string `json:"in"` // name of the criterion in which the candidate By is better
 }
 
 // Score holds the score of a candidate, from 0 to 1. The score is the mean of Parts, weighted by the weights of the criteria.
@@ -131,7 +131,7 @@ type Score struct {
 	Score  float64            `json:"score"`
 	Low    *float64           `json:"low"` // Low and High are the 95 % interval of Score; null: too few trials
 	High   *float64           `json:"high"`
-	Parts  map[string]float64 `json:"parts"` // value relative to the best value, by criterion; 1: the best value
+	Parts  map[string]float64 `json:"parts"` // values relative to the best value, by criterion; 1 is the best value
 }
 
 // Win counts the combinations of weights in which a candidate has the best score.
@@ -143,8 +143,8 @@ type Win struct {
 
 // Turn is a weight or a measured value at which another candidate gets the best score.
 type Turn struct {
-	Of     string   `json:"of"`               // a criterion
-	Weight *float64 `json:"weight,omitempty"` // weight from which another candidate has the best score; the other weights keep their proportions
+	Of     string   `json:"of"`               // name of a criterion
+	Weight *float64 `json:"weight,omitempty"` // weight from which another candidate has the best score, if the other weights keep their proportions
 	Option string   `json:"option,omitempty"` // candidate whose measured value is varied
 	Value  *float64 `json:"value,omitempty"`
 	To     string   `json:"to"` // name of the candidate that gets the best score at this weight or value

@@ -15,7 +15,7 @@ import (
 	"lockbench/reports/stats"
 )
 
-// sample returns a handwritten report with every part. The parts need not be consistent.
+// sample returns a handwritten report that contains every part. The parts may contradict each other.
 func sample() *Report {
 	r := &Report{
 		Version: Version, Needs: sampleNeeds(), Options: sampleOptions(), Decision: sampleDecision(), Lease: sampleLease(),
@@ -229,7 +229,7 @@ func hostile() *Report {
 		panic(err)
 	}
 	asJSON := func(s string) string {
-		b, _ := json.Marshal(s) // a string can always be encoded as JSON
+		b, _ := json.Marshal(s) // encoding a string as JSON cannot fail
 		return string(b)
 	}
 	for _, swap := range [][2]string{
@@ -290,7 +290,7 @@ func bare() *Report {
 	return &Report{Version: Version, Needs: Needs{Name: "bare"}, Decision: Decision{Outcome: NothingFits}}
 }
 
-// odd returns the sample report with extreme values, such as 0, and without intervals.
+// odd returns the sample report with extreme values, such as 0, and without any intervals.
 func odd() *Report {
 	r := sample()
 	for i := range r.Cells {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestScrubbed checks that passwords are removed from all texts, and nothing else changes.
+// TestScrubbed checks that passwords are removed from all texts, and that nothing else changes.
 func TestScrubbed(t *testing.T) {
 	const url = "redis://u:s3cret@h"
 	v := 0.1 + 0.2

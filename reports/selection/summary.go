@@ -188,8 +188,9 @@ func (v *view) unmet() (all []fact) {
 	return all
 }
 
-// distance returns how far an eliminated candidate is from meeting all requirements. A failed requirement counts more
-// than an unknown one. An alternative to a lock has the greatest distance if it cannot be used.
+// distance returns how far an eliminated candidate is from meeting all requirements. Each failed requirement counts
+// more than an unknown answer. The distance is greatest for an alternative to a lock that the requirements do not
+// allow.
 func (e Elimination) distance() int {
 	return 1000*len(e.Fails) + len(e.Unknown) + lo.Ternary(slices.Contains(e.Fails, "applies"), 1_000_000, 0)
 }

@@ -36,7 +36,7 @@ func Text(w io.Writer, r *Report) error {
 	t.eliminated()
 	t.compared()
 	t.list("trade-offs", lo.FilterMap(t.Against(), func(l line, _ int) (string, bool) { return l.Short(), l.Short() != t.caveat() }))
-	if t.Decision.Outcome != NothingFits { // if no candidate meets all requirements, the summary already lists the changes to the requirements that would help
+	if t.Decision.Outcome != NothingFits { // otherwise the summary already lists the changes that would help
 		t.list("what would change it", t.changes())
 	}
 	t.list("assumed, because you did not state them", nonEmpty(strings.Join(r.Needs.Assumed, ", ")))
@@ -44,7 +44,7 @@ func Text(w io.Writer, r *Report) error {
 	return err
 }
 
-const widestName = 28 // longer names are cut
+const widestName = 28 // maximum width of a name; a longer name is cut
 
 func name(s string) string {
 	letters := []rune(s)
@@ -140,7 +140,8 @@ func Markdown(r *Report) ([]byte, error) {
 	return html.Markdown(templates, funcs, newView(r), "record", "templates/decision.md.tmpl")
 }
 
-// newest returns the date of the newest evidence, so that a report does not depend on the current time.
+// newest returns the date of the newest evidence. The report uses this date instead of the current one, so the same
+// evidence gives the same report.
 func newest(r *Report) string {
 	return lo.Max(lo.Map(r.Sources, func(s Source, _ int) string {
 		day, _, dated := strings.Cut(s.Started, "T")

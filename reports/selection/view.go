@@ -18,7 +18,7 @@ type view struct {
 	options map[string]Option
 	cells   map[[2]string]Cell // table cells, by name of the candidate and name of the requirement or criterion
 	sources map[string]Source
-	anchors map[string]string // HTML anchors by candidate, or by id of a finding, figure or source
+	anchors map[string]string // HTML anchors, by name of a candidate or by id of a finding, figure or source
 }
 
 func newView(r *Report) *view {
@@ -58,8 +58,8 @@ func lookOf[T ~string](of T, otherwise string) look {
 	return cmp.Or(looks[string(of)], look{"?", otherwise, "unsure"})
 }
 
-// Look returns the symbol, word and colour of the outcome. It is green only if confidence is not low and no recommended lock
-// has an observed violation.
+// Look returns the symbol, word and colour of the outcome. The colour is green only if confidence is not low and no
+// recommended lock has an observed violation.
 func (v *view) Look() look {
 	l := lookOf(v.Decision.Outcome, "Not decided")
 	level, _ := v.Confidence()
@@ -109,10 +109,10 @@ func (v *view) ref(id string) ref { return ref{id, v.anchors[id]} }
 
 type line struct {
 	Title, Text     string
-	Brief           string // the same statement as in the field Text, without the test conditions and the example
+	Brief           string // the statement in the field Text, without the test conditions and the example
 	Look            look
 	Value           string // value of a criterion
-	Interval, Ratio string // Ratio is the value divided by the best value of the criterion
+	Interval, Ratio string // confidence interval of Value, and Value divided by the best value of the criterion
 	Tag             Tag
 	Refs            []ref
 }
@@ -121,7 +121,7 @@ func (v *view) line(c Cell) line {
 	l := line{Title: v.title(c.Of), Text: v.sentence(c, true), Brief: v.sentence(c, false), Look: lookOf(c.Answer, "unknown"), Tag: tagOf(c.Tag),
 		Refs: lo.Map(c.Evidence, func(id string, _ int) ref { return v.ref(id) })}
 	if l.Title == c.Of && (c.Reason == Violated || c.Reason == ExpectedViolation) {
-		l.Title = "" // the sentence names the property
+		l.Title = "" // omit the title, because the sentence names the property
 	}
 	if c.Option != "" && len(v.Decision.Recommended) > 1 {
 		l.Title = strings.TrimSpace(c.Option + " " + l.Title)
@@ -132,7 +132,7 @@ func (v *view) line(c Cell) line {
 // String returns the title and the text.
 func (l line) String() string { return strings.TrimPrefix(l.Title+": "+l.Text, ": ") }
 
-// Short returns the title and the shortened text of a statement about a candidate. The text omits test conditions and
+// Short returns the title and a short text of a statement about a candidate. The short text omits test conditions and
 // examples.
 func (l line) Short() string { return strings.TrimPrefix(l.Title+": "+l.Brief, ": ") }
 
@@ -179,8 +179,8 @@ func (v *view) For() []line {
 	})
 }
 
-// judged holds a candidate and, for each requirement, whether the candidate meets it. If the candidate was not eliminated,
-// judged also holds its measured values.
+// judged holds a candidate and its answers to the requirements. If the candidate was not eliminated, judged also holds
+// its measured values.
 type judged struct {
 	Option      Option
 	Anchor      string
@@ -189,7 +189,7 @@ type judged struct {
 	Answers     []line
 	Figures     []line // one line for each criterion
 	Rank, Score string
-	Dominated   string // text that names the lock that dominates this candidate
+	Dominated   string // sentence that names the lock that dominates this candidate
 }
 
 // Matrix returns all candidates. Remaining candidates come first, by rank; eliminated candidates follow.
