@@ -49,7 +49,7 @@ def write_wheel(folder, version, tag, program, readme, license_text):
     path = f"{folder}/lockbench-{version}-py3-none-{tag}.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in files.items():
-            entry = zipfile.ZipInfo(name)  # dated 1980, so that equal contents are equal files
+            entry = zipfile.ZipInfo(name)  # the entry has a fixed date, so that equal contents give equal files
             entry.external_attr = (0o100755 if "/bin/" in name else 0o100644) << 16
             wheel.writestr(entry, content, zipfile.ZIP_DEFLATED)
     return path

@@ -14,7 +14,7 @@ import (
 // selfExplanatory lists methods of well-known interfaces. They need no comment.
 var selfExplanatory = []string{"String", "Error", "Unwrap", "Read", "Write", "ServeHTTP", "MarshalText", "UnmarshalText", "MarshalJSON", "UnmarshalJSON"}
 
-// riddle matches the first words of a comment that describes an identifier only indirectly, such as "x is what".
+// riddle matches the first words of a comment that describes an identifier only indirectly. An example is `x tells`.
 var riddle = regexp.MustCompile(`^\w+ (is|are|was) (what|how|who|whether|when|where|why|whatever|which)\b|^\w+ tells?\b`)
 
 // TestComments checks that every exported identifier has a comment that begins with its name. Every package must have a

@@ -44,7 +44,7 @@ func (v *view) tunedRows() (rows []tunedRow) {
 	return rows
 }
 
-// rowAlike returns the results of a lock under one set of conditions, or nil if there are none. The results may come
+// rowAlike returns the results of a lock under one set of conditions, or nil if no results exist. The results may come
 // from another section of the suite with the same conditions.
 func (v *view) rowAlike(subject string, p Point) *Row {
 	row, ok := v.Row(subject, p.ID)

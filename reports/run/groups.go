@@ -37,7 +37,7 @@ type check struct {
 }
 
 // Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided.
-// For a single trial, it states the number of violations, or the verdict if there is none.
+// For a single trial, it states the number of violations, or the verdict if nothing was violated.
 func (c check) Outcome() string {
 	switch text := inTrials(c.Gravest); {
 	case text != "":

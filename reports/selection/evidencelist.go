@@ -51,8 +51,8 @@ func (v *view) Proofs() map[string][]proof {
 }
 
 // optionOf returns the name of the candidate to which the evidence belongs. If a table cell refers to the evidence, it
-// returns the candidate of the cell. Otherwise it looks for a candidate with the name of the lock. If there is none, it
-// returns "".
+// returns the candidate of the cell. Otherwise it returns the candidate with the name of the lock, or "" if no
+// candidate has this name.
 func (v *view) optionOf(id, lock, deployment string) string {
 	c, _ := lo.Find(v.Cells, func(c Cell) bool { return slices.Contains(c.Evidence, id) })
 	return cmp.Or(c.Option, v.options[lock+"@"+deployment].Name, v.options[lock].Name)

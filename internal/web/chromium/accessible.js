@@ -1,5 +1,5 @@
-// Accessibility checks for people who cannot see the page or have no mouse. Each function returns a list of complaints.
-// The numbers are criteria of WCAG 2.2, levels A and AA.
+// Checks whether people can use a page without a mouse or without seeing it. Each function returns a list of complaints.
+// A number such as 1.3.1 is a criterion of WCAG 2.2, level A or AA.
 
 const shown = e => e.checkVisibility({visibilityProperty: true, opacityProperty: true, contentVisibilityAuto: true}) && !e.closest("[aria-hidden=true], [inert]");
 
@@ -63,7 +63,7 @@ function headings() {
   return complaints;
 }
 
-// 4.1.2, 1.1.1, 2.4.3: controls and pictures have names, and the focus order is that of the page.
+// 4.1.2, 1.1.1, 2.4.3: controls and pictures have names, and the focus moves in the order of the page.
 function names() {
   const complaints = [];
   for (const e of document.querySelectorAll(controls)) {
@@ -98,7 +98,7 @@ function unscrollable() {
   }).map(e => "not scrollable with keys (tabindex=0): " + name(e));
 }
 
-// 1.4.1: a coloured box without text conveys its meaning by colour alone.
+// 1.4.1: no coloured box is without text, because its meaning would depend on the colour alone.
 function wordless() {
   const colourful = c => c[3] > .05 && Math.max(...c.slice(0, 3)) - Math.min(...c.slice(0, 3)) > 40;
   return [...document.querySelectorAll("body *")].filter(e => {
@@ -108,7 +108,7 @@ function wordless() {
   }).map(e => "meaning by colour alone: " + name(e));
 }
 
-// 1.4.3: the contrast of a text in a drawing with what is drawn below it.
+// 1.4.3: a text in a drawing has enough contrast with the shapes drawn below the text.
 function faintDrawn(least) {
   const complaints = new Map();
   for (const svg of [...document.querySelectorAll("svg")].filter(shown)) {
@@ -132,7 +132,7 @@ function faintDrawn(least) {
 
 const barriers = () => [...outline(), ...headings(), ...names(), ...tables(), ...unscrollable(), ...wordless(), ...faintDrawn(4.5)];
 
-// The functions below check a walk with the Tab key. They look at each stop with the focus and without it.
+// The functions below check a walk through the page with the Tab key. They compare each element with and without the focus.
 const looks = e => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow, s.borderColor, s.backgroundColor, s.textDecorationLine, s.color].join("|"); };
 
 const stops = () => [...document.querySelectorAll(controls + ", iframe")].filter(e => shown(e) && e.tabIndex >= 0 && !e.disabled &&

@@ -1,4 +1,4 @@
-// Checks of a page in the browser. Each function returns a list of complaints.
+// Checks of the layout and contrast of a page in the browser. Each function returns a list of complaints.
 
 const name = e => e.tagName.toLowerCase() + (e.id ? "#" + e.id : "") + (e.getAttribute("class") ? "." + e.getAttribute("class") : "") +
   " " + JSON.stringify(e.textContent.trim().slice(0, 40));
@@ -17,7 +17,7 @@ function sideways() {
   return ["the page is " + root.scrollWidth + " px wide: " + wide.slice(0, 3).map(name).join(", ")];
 }
 
-// rgba parses a colour by drawing it, since a canvas accepts every notation.
+// rgba parses a colour by drawing with it, because a canvas accepts every notation of a colour.
 const canvas = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d", {willReadFrequently: true});
 const known = new Map();
 function rgba(color) {
@@ -59,7 +59,7 @@ function faint(least, texts = 50) {
   return seen < texts ? ["only " + seen + " texts were checked"] : [...complaints.values()];
 }
 
-// cut finds what is cut off at the edge of the paper or in a scrolling box. main selects the table that must be visible.
+// cut finds elements that are cut off at the edge of the paper or in a scrolling box. main selects the table that must be visible.
 function cut(main) {
   const width = document.documentElement.clientWidth, complaints = [];
   for (const e of document.querySelectorAll("table, svg, p, pre, h1, h2")) {

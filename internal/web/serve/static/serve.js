@@ -1,5 +1,5 @@
 // This script refreshes pages, filters the list while typing, and moves the window of a history without a reload. The pages
-// work without it. It fetches the page's own address with part=live.
+// work without the script. The script fetches the address of the page with part=live.
 "use strict";
 
 const live = document.getElementById("live");
@@ -36,7 +36,7 @@ function as(html) {
 
 let latest = 0, shown = live?.innerHTML;
 
-// look fetches the live part of an address. If another fetch has begun since, it returns null; if the fetch fails, false.
+// look fetches the live part of a page. It returns null if another fetch has begun since, and false if the fetch fails.
 async function look(address) {
   const mine = ++latest;
   live.classList.add("busy");
@@ -44,7 +44,7 @@ async function look(address) {
     const answer = await fetch(part(address), {headers: {Accept: "text/html"}});
     const html = await answer.text();
     if (mine != latest) return null;
-    if (!answer.ok) { location.assign(address); return null; } // that page shows the error
+    if (!answer.ok) { location.assign(address); return null; } // the page at the address shows the error
     const now = as(html);
     if (now != shown) swap(html);
     shown = now;
@@ -62,14 +62,14 @@ if (every) {
   const again = async () => {
     if (!document.hidden) {
       const answer = await look(location.href);
-      if (answer && !answer.headers.has("X-Running")) { location.reload(); return; } // it has ended: load the whole page
+      if (answer && !answer.headers.has("X-Running")) { location.reload(); return; } // the run has ended: load the whole page
     }
     setTimeout(again, every);
   };
   setTimeout(again, every);
 }
 
-// Filter while typing.
+// Filter the list while the user types.
 const filter = document.getElementById("filter");
 if (filter) {
   let pause;
