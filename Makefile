@@ -2,9 +2,9 @@
 
 .PHONY: check test skipped adapters libraries fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
-# The slowest packages are tested without the race detector. The judge, decisions and pages use one goroutine. internal/measure runs
-# trials on servers under the detector, and the command consists of packages that are tested with it. Two tests of virtual time are
-# run with it, because it shuffles goroutines and histories must not depend on their order.
+# The slowest packages are tested without the race detector. The judge, decisions and pages use only one goroutine. The tests of
+# internal/measure cover trials on servers. The command consists of packages that are tested with the detector. Two tests of virtual
+# time also run with the detector: it changes the order of goroutines, and histories must not depend on the order.
 RACED = $(shell go list ./... | grep -v -e /checker -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ \
 	-e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose \
 	-e /internal/web -e /examples -e /reports -e /internal/cli -e /cmd/)
@@ -22,7 +22,7 @@ test: ## all tests, without the race detector; many of them wait, so more packag
 skipped: ## the tests that are skipped on this machine, and what to install
 	@go test -count=1 -v ./... 2>&1 | grep -e '--- SKIP' -e 'apt install' || echo "nothing is skipped"
 
-# Without a bound, minimising inputs takes nearly all of the time.
+# The number of steps to minimise an input is limited, because minimising would otherwise take nearly all of the time.
 FUZZTIME ?= 30s
 FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
@@ -44,10 +44,11 @@ scenarios: ## run every scenario and write docs/evidence/scenarios.md
 	go run ./cmd/lockbench run --scenarios all --out runs/scenarios-doc
 	cp runs/scenarios-doc/report/scenarios.md docs/evidence/scenarios.md
 
-# Seeds per explored lock; 430,000 seeds are 2,000 hours of clients.
+# Number of seeds per explored lock. 430,000 seeds give 2,000 hours of client time.
 SEEDS ?= 430000
 
-# Trials of each of the best locks under the faults that it is expected to survive. Each known defect gets a fifth of them.
+# Number of trials of each of the best locks under the faults that it is expected to survive. Each known defect gets a fifth of this
+# number.
 SOAK ?= 500
 
 soak: ## repeat trials under faults for an hour, and kill 50 runs

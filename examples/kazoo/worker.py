@@ -34,7 +34,7 @@ class Kazoo:
             granted = False
         if not granted:
             raise RuntimeError("its node is still in the queue") if token in lock.contenders() else lockbench.Busy
-        self.held.add(grant := lockbench.Grant(lock, token=token, validity=0))  # kazoo promises no duration
+        self.held.add(grant := lockbench.Grant(lock, token=token, validity=0))  # the hold has no fixed duration
         return grant
 
     def release(self, hold):

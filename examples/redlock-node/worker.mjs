@@ -6,7 +6,7 @@ const { Redis } = await import("ioredis");
 const { default: Redlock, Lock, ResourceLockedError } = await import("redlock");
 
 let redlock;
-const validity = (ttl) => ttl - Math.round(redlock.settings.driftFactor * ttl) - 2; // as redlock computes it
+const validity = (ttl) => ttl - Math.round(redlock.settings.driftFactor * ttl) - 2; // the same formula as in redlock
 
 /** Returns refusal if every vote against was an explicit refusal. Otherwise the operation may have taken effect. */
 async function meaning(error, refusal) {
@@ -23,7 +23,7 @@ await serve({
     // A command that is sent again would be refused because of its own effect.
     const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 };
     redlock = new Redlock(env.nodes.map((url) => new Redis(url, options)), { retryCount: 0 });
-    redlock.on("error", () => {}); // each error is thrown as well
+    redlock.on("error", () => {}); // ignore the event, because each error is also thrown
   },
   async tryAcquire({ key, ttl }) {
     const lock = await redlock.acquire([key], ttl).catch(async (e) => { throw await meaning(e, new Busy()); });

@@ -22,7 +22,7 @@ public class CuratorWorker {
                     var path = "/" + request.key().replace("/", "%2F");
                     var mutex = request.outer().orElseGet(() -> new InterProcessMutex(client, path));
                     if (!mutex.acquire(request.waitTime().toMillis(), TimeUnit.MILLISECONDS)) throw new Busy();
-                    return new Grant<>(mutex).validity(Duration.ZERO); // the recipe promises no duration
+                    return new Grant<>(mutex).validity(Duration.ZERO); // the hold has no fixed duration
                 })
                 .release((client, hold) -> hold.handle().release())
                 .run();
