@@ -32,7 +32,7 @@ type dialog struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	lines   chan string  // closed when the output ends
-	stderr  bytes.Buffer // read it only after the end of the process
+	stderr  bytes.Buffer // this may be read only after the process has exited
 	outcome chan error   // receives the result of cmd.Wait when the process has exited
 	began   time.Time
 }
@@ -409,7 +409,7 @@ func excludes(t *testing.T, one, other impls.Lock) {
 	if _, err := other.Acquire(impatient, leased("b", -1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a cancelled acquire: %v, want an answer within a second", err)
 	}
-	time.Sleep(3 * time.Second) // longer than the lease
+	time.Sleep(3 * time.Second) // wait longer than the lease
 	if _, err := other.Acquire(ctx, leased("b", 0)); !errors.Is(err, impls.ErrBusy) {
 		t.Errorf("an acquire during a long hold: %v, want busy", err)
 	}

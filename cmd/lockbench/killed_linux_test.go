@@ -127,8 +127,8 @@ func (r *started) owns(pid int) bool {
 	return bytes.Contains(environ, []byte("TMPDIR="+r.tmp()+"\x00")) || strings.HasPrefix(cwd, r.dir)
 }
 
-// listening returns the inodes of the sockets on which the given processes listen. The inode of a socket stays the same
-// if a child process inherits the socket.
+// listening returns the inodes of the sockets on which at least one of the processes listens. The inode of a socket
+// stays the same if a child process inherits the socket.
 func listening(pids []int) map[string]bool {
 	all := map[string]bool{}
 	open := socketsListening()
@@ -215,8 +215,8 @@ func (r *started) judged() int {
 // several deployments.
 var everything = []string{"run", "--scenarios", "gc-pause,crashed-holder-blocks,restarted-server-forgets,failover-loses-lock", "--jobs", "2"}
 
-// TestKilled checks that a run killed at a random time leaves no process, port or temporary folder, even if workers and
-// servers are paused. The histories of the run must still be readable.
+// TestKilled checks a run that is killed at a random time. The run must leave no process, port or temporary folder,
+// even if workers and servers are paused. The histories of the run must still be readable.
 func TestKilled(t *testing.T) {
 	t.Parallel() // the test mostly waits
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("LOCKBENCH_KILLS"), "3"))

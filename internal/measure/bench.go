@@ -28,8 +28,8 @@ type Bench struct {
 	Dir     string
 	Forget  bool                             // whether to remove the history of a trial after judging; a history with an unexpected violation is kept
 	Setting trial.Setting                    // settings that all trials share
-	Begin   func(p Progress)                 // called before each trial
-	End     func(p Progress, t *bench.Trial) // called after each trial
+	Begin   func(p Progress)                 // function that is called before each trial
+	End     func(p Progress, t *bench.Trial) // function that is called after each trial
 
 	groups map[store]*servers.Group
 	idle   map[store]idle          // background activity of each store's servers, measured once per block of trials
@@ -122,8 +122,8 @@ func (b *Bench) todo(block int) (pairs []bench.Pair, why string, err error) {
 	return nil, fmt.Sprintf("after %d blocks, as planned", block), nil
 }
 
-// narrow reports whether a lock needs no more trials under given conditions. It returns true if the confidence interval of
-// the goodput is narrow, if the goodput was not measured, or if the lock is unsafe.
+// narrow reports whether a lock needs no more trials under one set of conditions. It returns true if the confidence
+// interval of the goodput is narrow. It also returns true if the goodput was not measured or the lock is unsafe.
 func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 	row, ok := r.Row(b.Subjects[p.Subject].Name, b.Points[p.Point].ID)
 	if !ok {
@@ -161,8 +161,8 @@ func (b *Bench) order(block int, pairs []bench.Pair) []bench.Pair {
 	return append(pings, others...)
 }
 
-// block runs one trial of each given pair of lock and conditions. It skips pairs whose results are already in the folder.
-// If the time budget is used up, block stops and returns the reason as its first result.
+// block runs one trial of each pair of lock and conditions. It skips pairs whose results are already in the folder. If
+// the time budget is used up, block stops and returns the reason as its first result.
 func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut string, err error) {
 	b.idle, b.trips = nil, map[store]time.Duration{}
 	pairs = b.order(block, pairs)
@@ -304,7 +304,7 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	return os.Remove(file)
 }
 
-// setting returns the settings for trials of the given subject under the given conditions.
+// setting returns the settings for trials of a subject (a lock or baseline) under one set of conditions.
 func (b *Bench) setting(s bench.Subject, point bench.Point, t *bench.Trial) trial.Setting {
 	setting := b.Setting
 	setting.Trials = 1000 // a repeated trial has a folder number that is 1000 higher, so that no other trial uses the folder

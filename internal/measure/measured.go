@@ -174,7 +174,7 @@ func curves(s *figures.Stats, point bench.Point) (bench.Curves, error) {
 	return all, nil
 }
 
-// figures computes metrics from the counters, such as attempts per grant, and adds them to the given map.
+// figures computes metrics from the counters, such as attempts per grant, and adds them to f.
 func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 	p.counted(f, i, float64(s.Grants))
 	asked := p.after.counts["attempts"] - p.before.counts["attempts"]
@@ -188,7 +188,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 }
 
 // counted computes the increase of each counter during the window, divided by the number of grants. It adds the
-// quotients and the number of busy processors to the given map.
+// quotients and the number of busy processors to f.
 func (p *pace) counted(f bench.Figures, i idle, grants float64) {
 	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
 	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()

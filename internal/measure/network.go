@@ -28,7 +28,7 @@ import (
 
 // network is a dialer for locks. It counts round trips and bytes, and can delay each answer.
 type network struct {
-	delay      time.Duration // delay of each answer
+	delay      time.Duration // time by which each answer is delayed
 	roundTrips atomic.Int64
 	bytes      atomic.Int64
 }

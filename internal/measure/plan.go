@@ -38,7 +38,7 @@ type Plan struct {
 	Narrow    float64
 	MinTrials int
 	MaxTrials int
-	Absent    []string              // missing stores
+	Absent    []string              // names of stores that are missing on this machine
 	locks     map[string]impls.Impl // locks by their names in the report
 	stores    []store
 }
@@ -197,8 +197,8 @@ func (p *Plan) pair(s bench.Subject, point int) {
 	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
-// baseline adds a baseline to the plan, under the given conditions. It does nothing under a fault, because clients then run
-// in separate processes.
+// baseline adds a baseline to the plan under one set of conditions. It adds nothing under a fault, because clients then
+// run in separate processes.
 func (p *Plan) baseline(name string, point bench.Point, at int) {
 	if point.Fault != faults.None().Name {
 		return

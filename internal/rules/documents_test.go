@@ -64,7 +64,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a Markdown text has a heading with a given anchor.
+// hasHeading reports whether a Markdown text has a heading with a certain anchor.
 func hasHeading(text, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		words := noWord.ReplaceAllString(strings.ToLower(m[1]), "")

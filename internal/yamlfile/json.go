@@ -47,7 +47,7 @@ func (f *File) place(at int64) (line, column int) {
 // UnknownField is the error for a field of a JSON object that the Go type does not have.
 type UnknownField struct {
 	Name  string
-	Known []string // valid field names
+	Known []string // names of the fields that the type has
 }
 
 func (u *UnknownField) Error() string { return fmt.Sprintf("unknown field %q", u.Name) }

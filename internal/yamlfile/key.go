@@ -9,15 +9,15 @@ import "time"
 type Form int
 
 const (
-	Text    Form = iota // one line of text
+	Text    Form = iota // a text of one line
 	Name                // a word of lower-case letters, digits and dashes
 	Whole               // a whole number
-	Number              // any number
-	Span                // a duration
-	Choice              // one of Key.Values
+	Number              // any number, with or without decimals
+	Span                // a duration, such as 5ms
+	Choice              // one of the names in Key.Values
 	Flag                // a boolean: true or false, without quotes, in upper or lower case
 	Mapping             // a nested mapping; Key.Of returns the keys of the mapping
-	Placed              // a name, or name@deployment
+	Placed              // a name, optionally followed by @deployment
 	Pairs               // a mapping of names to single values
 )
 
@@ -33,17 +33,17 @@ type Key struct {
 	List     bool // whether the value is a list; a list with one entry needs no brackets
 	Empty    bool // whether the list may be empty
 	Required bool
-	Min, Max float64       // bounds of a number
-	From, To time.Duration // bounds of a duration
+	Min, Max float64       // smallest and largest valid number
+	From, To time.Duration // shortest and longest valid duration
 	Top      uint64        // largest valid value of a whole number; Min is the smallest
 	Values   []string      // valid names; nil: any name of at most 40 lower-case letters, digits and dashes
 	Instead  string        // word that is accepted in place of a whole number
 	// Of is a function that returns the keys of a nested mapping. Its argument points to the variable that receives the
 	// mapping. If Form is not Mapping, the file may contain a single value instead of the mapping.
 	Of       func(into any) []Key
-	With     string // name of another key that must also be given
+	With     string // name of another key that must be set too
 	WithWhy  string
-	Normally string // default value, as documented
+	Normally string // default value, as the documentation states it
 	Doc      string
 	// Check returns an error if a value is invalid. Its argument points to the value. For a list, Check is called for
 	// each entry.

@@ -162,7 +162,7 @@ func (f *File) Error() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// excerpt returns a line of the file with a mark below the given column, or "" if the line is long.
+// excerpt returns a line of the file with a mark below a column, or "" if the line is long.
 func excerpt(line string, column int) string {
 	const longest = 120
 	line = format.Clean(line)

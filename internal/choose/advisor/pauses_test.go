@@ -10,7 +10,7 @@ import (
 	"lockbench/reports/selection"
 )
 
-// machine is a fake clock whose sleeps exceed their requested duration by given amounts.
+// machine is a fake clock. Each sleep takes longer than requested by a known amount.
 type machine struct {
 	now   time.Time
 	naps  int

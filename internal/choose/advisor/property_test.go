@@ -71,7 +71,7 @@ func harm(n selection.Needs, f selection.Finding) bool {
 		return false
 	}
 	needed := []string{"slow-network", "lost-reply", "partition", "delayed-release", "cancelled-acquire"}
-	if n.Fence == selection.NoCheck { // if the resource checks fencing tokens, it may refuse an outdated token
+	if n.Fence == selection.NoCheck { // a resource that checks fencing tokens refuses an outdated token, so these faults do no harm
 		needed = append(needed, decision.LongestPause)
 		for t, faults := range map[selection.Trouble][]string{selection.Restart: {"server-restart"}, selection.Clock: {"clock-forward", "clock-back"}, selection.Eviction: {"eviction"}} {
 			if slices.Contains(n.Survives, t) {

@@ -28,8 +28,8 @@ import (
 // Checked is the result of comparing a finding or figure with the histories from which it was computed.
 type Checked struct {
 	ID      string
-	Absent  bool     // whether histories are missing
-	Differs []string // differences, one sentence each
+	Absent  bool     // whether histories of the finding or figure are missing
+	Differs []string // one sentence for each difference
 	Files   []string // histories that were judged or measured again
 }
 
@@ -37,7 +37,7 @@ type Checked struct {
 type verifying struct {
 	base     string
 	sources  map[string]selection.Source
-	verdicts map[string]judged // verdicts by history file
+	verdicts map[string]judged // verdict on each history, by path of the history file
 }
 
 type judged struct {

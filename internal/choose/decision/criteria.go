@@ -91,7 +91,7 @@ type value struct {
 	unknown   selection.Reason // reason why the value is unknown; "" if it is known
 	median    float64
 	low, high *float64
-	values    []float64 // one value per trial
+	values    []float64 // measured values, one per trial
 	figure    selection.Figure
 }
 
@@ -189,7 +189,7 @@ func (v value) cell(o selection.Option, criterion string) selection.Cell {
 	return c
 }
 
-// round rounds v to the given number of significant digits. NaN becomes 0.
+// round rounds v to a number of significant digits (parameter digits). NaN becomes 0.
 func round(v float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return lo.Ternary(err != nil || math.IsNaN(r), 0, r)

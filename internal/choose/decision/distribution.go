@@ -111,8 +111,8 @@ func (d Distribution) mean() float64 { return d.area(math.Inf(1)) }
 
 type portion struct{ at, share float64 }
 
-// portions approximates the distribution d by a list of durations with probabilities. The list has approximately the given number
-// of elements.
+// portions approximates the distribution d by a list of durations with probabilities. The parameter about is the
+// approximate length of the list.
 func (d Distribution) portions(about int) []portion {
 	if len(d.knots) == 0 {
 		return []portion{{0, 1}}

@@ -89,7 +89,8 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 	return min(1, p)
 }
 
-// givenPause returns the probability that a hold overlaps with another client's hold, given that a pause begins during it.
+// givenPause returns the probability that a hold overlaps with another client's hold, if a pause begins during the
+// hold.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
 	m.each(func(trip, length, share float64) {
@@ -115,8 +116,8 @@ func (m LeaseModel) struck(ttl, granted, trip, length float64) float64 {
 // the lock at once. The result is a mean, because pauses have random lengths. The parameter length is the duration of the hold.
 func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 	period := ttl/3 + trip
-	// upTo returns the mean time in which the start of a pause makes the hold overlap. It considers an interval of the given
-	// length that begins at a renewal.
+	// upTo considers an interval that begins at a renewal. It returns the mean time of this interval in which the start
+	// of a pause makes the hold overlap. The parameter is the length of the interval.
 	upTo := func(since float64) float64 {
 		left := granted - trip
 		return m.Pause.area(left) - m.Pause.area(left-since) + max(0, since-max(0, left))
@@ -128,8 +129,8 @@ func (m LeaseModel) deadly(ttl, granted, trip, length float64) float64 {
 // recovery returns the mean time from the death of a holder to the end of the lease. The holder may die at any time of the
 // hold.
 func (m LeaseModel) recovery(ttl float64) float64 {
-	// upTo returns the integral of the remaining lease over an interval of the given length. At the start of the interval, the
-	// lease has just begun or been renewed. After a death, recovery takes as long as the remaining lease.
+	// upTo returns the integral of the remaining lease over an interval, from which the mean recovery time follows. The
+	// parameter is the length of the interval. At the start of the interval, the lease has just begun or been renewed.
 	upTo := func(since float64) float64 {
 		since = min(since, ttl)
 		return since * (ttl - since/2)

@@ -164,7 +164,7 @@ func (g game) hold(trip, hold, at float64) bool {
 			next = math.Inf(1)
 		}
 		run := min(next, trip+hold-worked)
-		for g.m.Lease == selection.Renewed && renewal <= wall+run { // this renewal happens before the next pause
+		for g.m.Lease == selection.Renewed && renewal <= wall+run { // renew the lease, because the renewal is due before the next pause
 			until, renewal = renewal+g.ttl, renewal+g.ttl/3+trip
 		}
 		wall, worked = wall+run, worked+run
@@ -180,7 +180,7 @@ func (g game) hold(trip, hold, at float64) bool {
 		}
 		lost := wall
 		if g.m.Lease == selection.Renewed {
-			lost += trip // duration of a renewal
+			lost += trip // a renewal takes one round trip
 		}
 		if lost > until {
 			return true

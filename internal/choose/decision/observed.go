@@ -93,8 +93,8 @@ const (
 	leaseScenario = "lease-"
 )
 
-// PauseScenario returns the name of the scenario in which a holder is paused for the given time. The lease in this scenario is
-// longer than the pause.
+// PauseScenario returns the name of the scenario in which a holder is paused for a certain time. The lease in this
+// scenario is longer than the pause.
 func PauseScenario(pause time.Duration) string { return pauseScenario + pause.String() }
 
 // LeaseScenario returns the name of the scenario that tests a lease of length ttl.
@@ -233,8 +233,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer "no" if the lock's author expects a violation. Otherwise it returns the given answer unchanged.
-// An expectation never counts in favour of a lock.
+// expected returns the answer "no" if the lock's author expects a violation. Otherwise it returns the parameter
+// otherwise. An expectation never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

@@ -94,8 +94,8 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 	return nil
 }
 
-// sums is a table of the probability that several pauses together are longer than a given time. It has an entry for each
-// number of pauses, and for each time on a grid of equal steps.
+// sums is a table of probabilities that several pauses together are longer than a certain time. It has an entry for
+// each number of pauses, and for each time on a grid of equal steps.
 type sums struct {
 	one    Distribution
 	cell   float64     // step between the times for which probabilities are stored
@@ -104,7 +104,7 @@ type sums struct {
 
 const (
 	sumCells   = 512
-	mostPauses = 64 // maximum number of pauses per hold; more pauses are treated as this number, so each probability is a lower bound
+	mostPauses = 64 // maximum number of pauses per hold; a larger number counts as the maximum, so each probability is a lower bound
 )
 
 // newSums returns a table for times up to ttl. The parameter one is the distribution of the length of a pause. The parameter
@@ -160,7 +160,7 @@ func (s sums) exceed(expected, x float64) float64 {
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)
 		if i == len(s.longer)-1 {
-			chance = max(0, rest) // probability of this number of pauses or more
+			chance = max(0, rest) // probability of the maximum number of pauses or more
 		}
 		rest -= chance
 		sum += chance * s.at(longer, x)

@@ -68,7 +68,7 @@ func troubles() []trouble {
 	}
 }
 
-// StoreFaults returns the names of the faults that simulate the given event in a store, such as a restart.
+// StoreFaults returns the names of the faults that simulate an event in a store, such as a restart.
 func StoreFaults(t selection.Trouble) []string {
 	return lo.FlatMap(troubles(), func(of trouble, _ int) []string { return lo.Ternary(of.trouble == t, of.faults, nil) })
 }

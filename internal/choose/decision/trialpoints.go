@@ -108,7 +108,7 @@ func untilTried(backOff float64) []portion {
 	const n = 10
 	return lo.Times(n, func(i int) portion {
 		left := math.Sqrt((float64(i) + 0.5) / n) // probability that a given waiter is still sleeping between two attempts
-		at := 0.75 * (1 - left)                   // elapsed time as a fraction of the retry interval; this formula is valid up to 0.5
+		at := 0.75 * (1 - left)                   // elapsed time as a fraction of the retry interval; the formula is valid only up to 0.5
 		if left < 1.0/3 {
 			at = 1 - math.Sqrt(0.75*left)
 		}

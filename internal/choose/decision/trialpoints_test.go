@@ -21,7 +21,7 @@ func TestTrialPoints(t *testing.T) {
 	} {
 		for _, l := range []selection.Lease{selection.Fixed, selection.Renewed} {
 			in := leaseInputs(l)
-			in.Acquire.Sample = []time.Duration{time.Microsecond} // not scaled
+			in.Acquire.Sample = []time.Duration{time.Microsecond} // a round trip this short hardly matters, because round trips are not scaled
 			change(&in)
 			m := in.Model()
 			points := m.TrialPoints(time.Duration(AdviseLease(in).AdvisedNS), in.Shortest, 0)

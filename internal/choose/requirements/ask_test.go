@@ -122,7 +122,7 @@ func TestQuestions(t *testing.T) {
 	if want := []string{"if_two_hold", "instead", "checks_fence"}; !slices.Equal(first, want) {
 		t.Errorf("the first questions are %v, want %v", first, want)
 	}
-	want := []string{"commands"} // this key can be set only in the file
+	want := []string{"commands"} // the key "commands" has no question, because it can be set only in the file
 	for _, l := range leaves("", Table()) {
 		if l.path != "commands" {
 			want = append(want, l.path)

@@ -120,7 +120,7 @@ func Required(missing []string) error {
 // RunID returns a new id for a run. It is unique even among runs on several machines that share a server.
 func RunID() string {
 	random := make([]byte, 8)
-	rand.Read(random) // never returns an error
+	rand.Read(random) // rand.Read never returns an error
 	return fmt.Sprintf("%s-%d-%x", time.Now().UTC().Format("20060102150405"), os.Getpid(), random)
 }
 

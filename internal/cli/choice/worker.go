@@ -72,7 +72,7 @@ func (w *Worker) Describe(ctx context.Context, use First) (own impls.Impl, pace 
 	if err == nil && ready.Version > 1 {
 		own.Program.Version = ready.Version
 		apply(&own, ready)
-	} else if ready.Version < 2 && ctx.Err() == nil { // a worker of protocol version 1 describes itself only after it has been told its servers
+	} else if ready.Version < 2 && ctx.Err() == nil { // a worker of protocol version 1 needs the addresses of its servers before it describes itself
 		own.Program.Version, err = 1, nil
 	}
 	if err == nil {
@@ -149,7 +149,7 @@ func (use First) warmUp(ctx context.Context, k *children.Keeper, own *impls.Impl
 
 // Pace holds times measured when a worker is first used, which show whether its runtime is slow.
 type Pace struct {
-	Start time.Duration // time from the start of the worker process until it wrote its first line of output
+	Start time.Duration // time from the start of the worker process to its first line of output
 	Ping  time.Duration // 90th percentile of the round-trip time of a ping
 }
 
@@ -208,8 +208,8 @@ func slowestOfMost(ctx context.Context, p *workers.Process) (time.Duration, erro
 }
 
 const (
-	slowStart = time.Second           // a runtime that takes at least this long to start is slow
-	slowPing  = 10 * time.Millisecond // a runtime that takes at least this long to answer a ping is slow
+	slowStart = time.Second           // minimum start time of a runtime that counts as slow
+	slowPing  = 10 * time.Millisecond // minimum round-trip time of a ping at which a runtime counts as slow
 )
 
 // Slow reports whether the worker's runtime is slow. A stalled process can then delay a holder so long that a trial is

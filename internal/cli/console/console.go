@@ -154,7 +154,7 @@ func say(stderr io.Writer, mark, text string) {
 	_, _ = t.WriteTo(stderr)
 }
 
-// NoArguments returns an error if arguments are given to a command that takes none.
+// NoArguments returns an error if the user gives arguments to a command that takes none.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -217,7 +217,7 @@ const clearLine = "\r\x1b[K"
 
 const (
 	redrawInterval = 100 * time.Millisecond // interval between redraws on a terminal
-	plainInterval  = 10 * time.Second       // interval elsewhere
+	plainInterval  = 10 * time.Second       // interval between lines if the output is not a terminal
 )
 
 // NewLive starts a progress display on w. At regular intervals, it calls the function line to get the current text. It shows

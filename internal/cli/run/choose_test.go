@@ -14,7 +14,7 @@ import (
 func TestPeersAreChosenByName(t *testing.T) {
 	for _, c := range []struct {
 		named []string
-		want  []string // third-party locks
+		want  []string // third-party locks that must run
 	}{
 		{nil, nil},
 		{[]string{"set-px-lua", "redislock"}, []string{"redislock"}},

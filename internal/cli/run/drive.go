@@ -113,8 +113,8 @@ func (r *Runner) parts() (measured part, beside []part) {
 	return measured, []part{waiting, busy}
 }
 
-// concurrent reports whether trials with the given lock, workload and fault may run concurrently with other trials. On a
-// user's external servers, trials must run one at a time.
+// concurrent reports whether trials with a certain lock, workload and fault (parameter c) may run concurrently with
+// other trials. On a user's external servers, trials must run one at a time.
 func (r *Runner) concurrent(c trial.Cell) bool {
 	switch {
 	case r.servers.How == servers.External || r.jobs == 1:

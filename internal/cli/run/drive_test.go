@@ -18,7 +18,7 @@ import (
 	"lockbench/workloads"
 )
 
-// planned returns the runner for a run with the given flags; all other flags have their defaults.
+// planned returns the runner for a run with the flags f. Flags that are not set have their defaults.
 func planned(t *testing.T, f flags) *Runner {
 	t.Helper()
 	f.trials, f.params = max(1, f.trials), workloads.Defaults()
@@ -68,7 +68,7 @@ func TestParts(t *testing.T) {
 		name     string
 		flags    flags
 		measured []string // workloads of the trials whose figures are compared; nil: all workloads; "-": none
-		atOnce   int      // maximum number of compared trials that run at once
+		atOnce   int      // maximum number of concurrent trials among the trials whose figures are compared
 	}{
 		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
 		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},

@@ -25,7 +25,7 @@ import (
 )
 
 type flags struct {
-	name                     string // name of the run
+	name                     string // name of the run, such as "quick"
 	locks, workloads, faults []string
 	scenarios                []string
 	scenarioDocs             []run.Scenario // descriptions of the chosen scenarios, for the report

@@ -22,10 +22,10 @@ type mistake struct {
 	unseen     bool // whether the JSON schema accepts the file
 }
 
-// The function with adds the given line to the only section of the minimal suite, and returns the result.
+// The function with returns the minimal suite with a line added to its only section.
 func with(more string) string { return few + "    " + more + "\n" }
 
-// The function held returns the minimal suite, which has no thresholds, with the given threshold added.
+// The function held returns the minimal suite with a threshold added. The minimal suite itself has no thresholds.
 func held(limit string) string { return few + "thresholds:\n  - " + limit + "\n" }
 
 func broken() map[string]mistake {

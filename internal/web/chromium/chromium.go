@@ -102,8 +102,7 @@ func Visit(t testing.TB, ctx context.Context, page string) *Page {
 	return show(t, ctx, page, func(request string) bool { return strings.HasPrefix(request, origin) })
 }
 
-// show opens a page in a new tab. The parameter own is a function that reports whether the page may request a given
-// URL.
+// show opens a page in a new tab. The function own reports whether the page may request a URL.
 func show(t testing.TB, ctx context.Context, page string, own func(request string) bool) *Page {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(ctx)
@@ -202,8 +201,8 @@ func (b *Page) Fits() {
 // 50 texts.
 func (b *Page) Contrast() { b.ContrastOf(50) }
 
-// ContrastOf checks the contrast of every text on the page, in light and dark mode. It also reports an error if the page
-// has fewer than the given number of texts.
+// ContrastOf checks the contrast of every text on the page, in light and dark mode. It also complains if the page has
+// fewer texts than the parameter texts.
 func (b *Page) ContrastOf(texts int) {
 	b.inSchemes(func() []string { return b.Complaints(fmt.Sprintf("faint(4.5, %d)", texts)) })
 }

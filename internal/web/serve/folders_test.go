@@ -138,8 +138,8 @@ func writeRun(t testing.TB, dir string, started time.Time, second string) {
 	}
 }
 
-// writeBench writes the results of a benchmark with the given seed, based on recorded test data. The goodput of the
-// lock "fenced" is multiplied by the given factor.
+// writeBench writes the results of a benchmark, based on recorded test data. It multiplies the goodput of the lock
+// "fenced" by a factor.
 func writeBench(t testing.TB, dir string, seed uint64, factor float64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "bench", "testdata", "synthetic.json"))

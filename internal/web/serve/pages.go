@@ -113,7 +113,7 @@ type overview struct {
 	Clients  []int32
 	Keys     []string
 	MoreKeys bool
-	Width    time.Duration // duration of a bucket
+	Width    time.Duration // duration of a bucket in the overview chart
 	Buckets  [buckets]bucket
 	Overlaps []*overlap // the first overlaps of holds; OverlapCount is the number of all overlaps
 	Faults   []checker.Band
@@ -187,7 +187,7 @@ func (o *overview) fault(e histories.Event) {
 	}
 }
 
-// bucket returns the bucket of the overview chart that contains the given time. If necessary, it first doubles the
+// bucket returns the bucket of the overview chart for a time (parameter at). If necessary, it first doubles the
 // duration of all buckets.
 func (o *overview) bucket(at time.Duration) *bucket {
 	for at/o.Width >= buckets {

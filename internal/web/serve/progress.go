@@ -86,7 +86,7 @@ func (p *progress) Counts() string {
 	return text
 }
 
-// Cut returns the number of planned combinations with the given status, such as "waiting" or "interrupted". In a run, a
+// Cut returns the number of planned combinations with a certain status, such as "waiting" or "interrupted". In a run, a
 // combination consists of a lock, a workload and a fault.
 func (p *progress) Cut(word string) (n int) {
 	for _, c := range p.Cells {

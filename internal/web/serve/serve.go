@@ -26,7 +26,7 @@ var script []byte
 
 // Server serves HTML pages about the results in one folder.
 type Server struct {
-	dir   string // path of the folder, as given
+	dir   string // path of the folder, as passed to New
 	root  *os.Root
 	now   func() time.Time
 	pages map[string]*template.Template
@@ -140,7 +140,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, bound string) error {
 		Handler:           s.Handler(bound),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
-		WriteTimeout:      2 * time.Minute, // reading a long history may take this long
+		WriteTimeout:      2 * time.Minute, // the server may need this long to read a long history
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}

@@ -159,7 +159,7 @@ func (k *tracker) close(key *projection.Key, o *overlap) {
 	}
 }
 
-// holds reports whether any current hold was granted at or before the given time.
+// holds reports whether any current hold was granted at the time in the parameter by, or earlier.
 func (k *tracker) holds(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })

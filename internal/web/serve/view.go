@@ -25,7 +25,7 @@ import (
 type view struct {
 	From, To time.Duration
 	Client   string // client number, "harness", or "" for all clients
-	Key      string // "": all keys
+	Key      string // key that the view shows; "": all keys
 
 	until time.Duration // time at which the history ends, measured from its start
 }

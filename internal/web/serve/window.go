@@ -102,8 +102,8 @@ func (w *window) share(client int32) *clientShare {
 }
 
 // The method hold adds a hold of a client to the window, if the view includes the hold. It also adds the hold to the
-// list of merged holds, in which two holds of a client are one if the gap between them is too short to draw. The page
-// shows the merged holds if the window has too many operations or holds.
+// list of merged holds. In this list, two holds of a client are merged if the gap between them is too short to draw.
+// The page shows the merged holds if the window has too many operations or holds.
 func (w *window) hold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
