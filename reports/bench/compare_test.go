@@ -13,7 +13,7 @@ import (
 	"lockbench/reports/bench"
 )
 
-// compared returns the row for a metric of a lock under the given conditions. It fails the test if the row is missing.
+// compared returns the row for a metric of a lock under one set of conditions. It fails the test if the row is missing.
 func compared(t *testing.T, c *bench.Comparisons, subject, point, metric string) bench.Compared {
 	t.Helper()
 	for _, row := range c.Rows {

@@ -89,7 +89,7 @@ func cropped(t *Timeline) (heat, bool) {
 	return h, t.SliceNS > 0 && h.high > 0
 }
 
-// coarser returns a timeline with at most the given number of time slices. It merges adjacent slices.
+// coarser returns a timeline that has at most as many time slices as the parameter most. It merges adjacent slices.
 func coarser(t *Timeline, most int) *Timeline {
 	every := (len(t.Counts) + most - 1) / most
 	if every <= 1 {

@@ -36,7 +36,7 @@ type Plan struct {
 	Stopped     string          `json:"stopped,omitempty"` // reason why the bench ended
 	Environment run.Environment `json:"environment"`
 	Notes       []string        `json:"notes,omitempty"`    // notes at the top of the report
-	Warnings    []string        `json:"warnings,omitempty"` // unexpected events
+	Warnings    []string        `json:"warnings,omitempty"` // unexpected events during the bench
 	Subjects    []Subject       `json:"subjects"`           // locks, baselines and self-checks, in display order
 	Points      []Point         `json:"points"`             // sets of conditions, in display order
 	Pairs       []Pair          `json:"pairs"`              // combinations to measure, each of a lock and a set of conditions
@@ -142,7 +142,7 @@ type Judged struct {
 	SHA256     string      `json:"sha256"`
 	Operations int         `json:"operations"`
 	Violated   []Violation `json:"violated,omitempty"`
-	Undecided  []string    `json:"undecided,omitempty"` // undecided properties
+	Undecided  []string    `json:"undecided,omitempty"` // names of the undecided properties
 	Disagree   bool        `json:"disagree,omitempty"`  // whether the two independent checkers (monitor and oracle) disagree
 }
 

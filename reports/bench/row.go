@@ -78,8 +78,8 @@ func (r *Row) estimate(metric string) (e stats.Estimate, ok bool) {
 	return e, e.N > 0 && r.Unsafe == nil && !r.selective(metric)
 }
 
-// starving returns the value of Row.Starving. With a fixed arrival rate, it returns "", because a client may then
-// complete no critical section only because it had no iteration to start.
+// starving returns the value of Row.Starving. With a fixed arrival rate, it returns "": a client may then complete no
+// critical section because none was due.
 func (r *Row) starving() string {
 	e := r.Estimates["starved"]
 	if e.Median == 0 || r.Unsafe != nil || !r.point.Contended() || r.point.Rate > 0 {

@@ -9,7 +9,7 @@ import (
 
 type safetyRow struct {
 	Subject    Subject
-	Judged     int // judged trials
+	Judged     int // number of judged trials
 	Operations int
 	Violated   []violatedIn
 	Undecided  []string
@@ -75,7 +75,7 @@ func (r *safetyRow) add(t *Trial) {
 	for _, name := range t.Judged.Undecided {
 		r.Undecided = with(r.Undecided, name)
 	}
-	in := map[string]bool{} // violated properties that were already counted for this trial
+	in := map[string]bool{} // set of the violated properties that were already counted for the trial
 	for _, x := range t.Judged.Violated {
 		i := slices.IndexFunc(r.Violated, func(y violatedIn) bool { return y.Property == x.Property })
 		if i < 0 {

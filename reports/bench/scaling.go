@@ -15,7 +15,7 @@ import (
 // sweep is a series of measurements that differ only in the number of clients.
 type sweep struct {
 	section string
-	about   string // common conditions
+	about   string // conditions that all measurements of the series have in common
 	points  []Point
 }
 
@@ -110,7 +110,7 @@ func (v *view) scaled(s sweep, names []string) (lines []scaled) {
 // under the conditions with the most clients.
 func (v *view) chartedIn(s sweep) (names []string, left string) {
 	var notes []string
-	at := map[string][]string{} // for each note, the client counts to which it applies
+	at := map[string][]string{} // numbers of clients to which each note applies
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {

@@ -162,8 +162,8 @@ func points(o options) []bench.Point {
 	})
 }
 
-// measured reports whether the generated bench has trials of a lock, baseline or self-check under the given conditions.
-// Locks have trials under all conditions, baselines and self-checks only under some.
+// measured reports whether the generated bench has trials of a lock, baseline or self-check under one set of
+// conditions. Locks have trials under all conditions, baselines and self-checks only under some.
 func measured(s bench.Subject, p bench.Point) bool {
 	switch s.Role {
 	case bench.Baseline, bench.Delayed:

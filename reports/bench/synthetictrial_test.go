@@ -204,7 +204,7 @@ func (k maker) judged(dir string, sections int) *bench.Judged {
 
 // curves returns histograms of random latencies around the median values of the trial.
 func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
-	free := sections // uncontended acquires
+	free := sections // number of uncontended acquires
 	if k.p.Contended() {
 		free = sections/50 + 1
 	}

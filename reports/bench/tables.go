@@ -34,7 +34,7 @@ type tableRow struct {
 	Goodput  string
 	Interval string
 	Ratio    string
-	RatioIn  string // confidence interval of Ratio
+	RatioIn  string // confidence interval of the field Ratio
 	Differs  bool
 	N        int
 	Extra    []string

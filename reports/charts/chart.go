@@ -106,12 +106,12 @@ type shape int
 // DrawGlyph implements draw.GlyphDrawer.
 func (s shape) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	corners := [Markers][]vg.Point{
-		nil, // a circle
+		nil, // marker 0 is a circle, which has no corners
 		{{X: -.72, Y: -.72}, {X: .72, Y: -.72}, {X: .72, Y: .72}, {X: -.72, Y: .72}},
 		{{X: 0, Y: .96}, {X: .92, Y: -.64}, {X: -.92, Y: -.64}},
 		{{X: 0, Y: 1}, {X: 1, Y: 0}, {X: 0, Y: -1}, {X: -1, Y: 0}},
 		{{X: 0, Y: -.96}, {X: .92, Y: .64}, {X: -.92, Y: .64}},
-		{{X: -.8, Y: -.8}, {X: .8, Y: .8}, {X: 0, Y: 0}, {X: -.8, Y: .8}, {X: .8, Y: -.8}, {X: 0, Y: 0}}, // a cross
+		{{X: -.8, Y: -.8}, {X: .8, Y: .8}, {X: 0, Y: 0}, {X: -.8, Y: .8}, {X: .8, Y: -.8}, {X: 0, Y: 0}}, // the last marker is a cross
 	}[s]
 	var p vg.Path
 	for i, k := range corners {

@@ -83,7 +83,7 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 
 func (d Dot) place(x, y func(float64) vg.Length) vg.Point { return vg.Point{X: x(d.X), Y: y(d.Y)} }
 
-// around returns a rectangle of the given height around a point. The offsets left and right are relative to the point.
+// around returns a rectangle with its vertical centre at a point. The offsets left and right are relative to the point.
 func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }

@@ -10,7 +10,7 @@ import (
 
 // Histogram is a small bar chart for a table cell. It shows the number of values in each bin; the first bin starts at 0.
 type Histogram struct {
-	Width  float64 // width of each bin
+	Width  float64 // width of each bin in units of the horizontal axis
 	Counts []int
 	Bound  float64              // value at which a line is drawn; 0: no line
 	Title  func(bin int) string // function that returns the tooltip of a bar

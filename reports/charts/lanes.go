@@ -34,7 +34,7 @@ type LaneSpan struct {
 	From, To time.Duration
 	Number   int // operation number from 1; 0 if the span has no number
 	Label    string
-	Title    string // tooltip
+	Title    string // text of the tooltip
 	Faint    bool
 }
 
@@ -44,7 +44,7 @@ const AllLanes = -1
 // Violation is a time span during which a property was violated. The time span is drawn hatched.
 type Violation struct {
 	From, To time.Duration
-	Label    string     // label above the timeline
+	Label    string     // text above the timeline
 	Short    string     // shorter text, drawn if Label does not fit; may be empty
 	Parts    []LaneSpan // time spans to hatch; if empty, all lanes are hatched during the whole violation
 }

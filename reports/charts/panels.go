@@ -23,7 +23,7 @@ type Head struct {
 
 // Sizes for all drawings, in pixels unless stated otherwise.
 const (
-	wide      = 860 // width of each drawing
+	wide      = 860 // width of each drawing, including labels
 	rowHeight = 28
 	nameMost  = 180 // maximum width of a row's name
 	textMost  = 240 // maximum width of a row's text
@@ -174,8 +174,8 @@ func nameEnds(p *plot.Plot, ends []end) {
 	}))
 }
 
-// spread returns positions that are at least endGap apart. The given positions must be sorted. The result lies between
-// low and high if there is room.
+// spread returns positions that are at least endGap apart. The positions in the parameter at must be sorted. The result
+// lies between low and high if there is room.
 func spread(at []vg.Length, low, high vg.Length) []vg.Length {
 	for i := range at {
 		at[i] = max(at[i], low)

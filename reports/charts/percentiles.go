@@ -6,8 +6,8 @@ import (
 	"lockbench/reports/format"
 )
 
-// Percentiles returns a chart of latency distributions with logarithmic axes. In the given lines, X is a percentile
-// rank below 1, and Y is a latency in nanoseconds. The horizontal position is 1/(1-rank).
+// Percentiles returns a chart of latency distributions with logarithmic axes. In each line, X is a percentile rank
+// below 1, and Y is a latency in nanoseconds. The horizontal position is 1/(1-rank).
 func Percentiles(all []Line) Lines {
 	far := 10.0
 	all = slices.Clone(all)
@@ -29,7 +29,7 @@ func Percentiles(all []Line) Lines {
 	return Lines{X: x, Y: Axis{Log: true, Unit: " ms"}, Lines: all}
 }
 
-// At returns the Y value at the given X. If the line has no point there, ok is false.
+// At returns the Y value of the point at X. If the line has no point there, ok is false.
 func (l Line) At(x float64) (y float64, ok bool) {
 	i := slices.IndexFunc(l.Points, func(p Point) bool { return p.X == x })
 	if i < 0 {

@@ -23,7 +23,7 @@ type Stats struct {
 	OwnerChanges int           // number of grants to a client that was not the previous holder of the key; includes the first grant of each key
 	Keys         int           // number of keys that measured clients used
 	Reentries    int           // number of re-entrant grants, which are in no histogram
-	Renewals     int           // confirmed renewals
+	Renewals     int           // number of confirmed renewals
 	Held         time.Duration // sum of all hold times
 	CutOff       int           // number of acquires without a return at the end of the history; 0 if a Window is set
 	Longest      Wait
@@ -92,8 +92,8 @@ func (s *Stats) Shares() (jain, low, high float64, ok bool) {
 	return 1 / (float64(len(s.PerClient)) * squares), low, high, true
 }
 
-// Of computes the Stats of a history in one pass over the events. It also passes every event to each of the given functions
-// (parameter others).
+// Of computes the Stats of a history in one pass over the events. It also passes every event to each function in the
+// parameter others.
 func Of(h *histories.Header, next func() (histories.Line, error), window Window, others ...func(histories.Event)) (*Stats, error) {
 	t := tracker{
 		clients: int32(h.Clients),

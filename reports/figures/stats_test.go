@@ -268,7 +268,7 @@ func TestShares(t *testing.T) {
 	}{
 		"alike":          {[]int{5, 5, 5, 5}, 1, 0.25, 0.25, true},
 		"one has all":    {[]int{8, 0, 0, 0}, 0.25, 0, 1, true},
-		"three to one":   {[]int{3, 1}, 16.0 / 20, 0.25, 0.75, true}, // (3+1)²/(2·(9+1))
+		"three to one":   {[]int{3, 1}, 16.0 / 20, 0.25, 0.75, true}, // Jain's index of 3 and 1 is (3+1)²/(2·(9+1))
 		"one alone":      {[]int{7}, 1, 1, 1, true},
 		"nothing at all": {[]int{0, 0}, 0, 0, 0, false},
 	} {

@@ -9,7 +9,7 @@ import (
 
 // Lines collects text for the terminal. It trims trailing spaces and replaces hidden characters.
 type Lines struct {
-	bytes.Buffer      // collected text
+	bytes.Buffer      // text that was collected so far
 	Color        bool // whether AddPainted and similar methods add colour codes
 }
 
@@ -58,7 +58,7 @@ func (t *Lines) PaintedParagraph(codes, text string) {
 	}
 }
 
-// wrap breaks a text at spaces into lines of at most the given width. For an empty text, it returns one empty line.
+// wrap breaks a text at spaces into lines of at most the parameter width. For an empty text, it returns one empty line.
 func wrap(text string, width int) []string {
 	lines := []string{""}
 	for word := range strings.FieldsSeq(text) {

@@ -64,8 +64,8 @@ func Page(own fs.FS, funcs template.FuncMap, data any, patterns ...string) ([]by
 	return Render(t, "page", data)
 }
 
-// Parse returns the templates of the layout and of a report. The templates can call the given functions (parameter funcs) in
-// addition to those that Funcs returns.
+// Parse returns the templates of the layout and of a report. The templates can call the functions that Funcs returns,
+// and the functions in the parameter funcs.
 func Parse(own fs.FS, funcs template.FuncMap, patterns ...string) (*template.Template, error) {
 	t, err := template.New("page").Funcs(Funcs()).Funcs(pageFuncs()).Funcs(funcs).ParseFS(files, "layout.html.tmpl")
 	if err != nil {
@@ -195,8 +195,8 @@ func newTable(label, class string, columns ...any) (table, error) {
 }
 
 // fold is the head of a section that readers can fold: {{template "fold" (fold "method" "Method" "")}} ... {{template
-// "endfold"}}. The ID belongs to the element inside the fold, so a browser unfolds the section when the reader follows
-// a link to the ID. A section with the class "unprinted" is not printed.
+// "endfold"}}. The ID belongs to the element inside the fold. A browser therefore unfolds the section if the reader
+// follows a link to the ID. A section with the class "unprinted" is not printed.
 type fold struct{ ID, Title, Note, Class string }
 
 // section is an entry of the navigation bar.

@@ -19,14 +19,14 @@ import (
 type Environment struct {
 	OS        string    `json:"os"`
 	Arch      string    `json:"arch"`
-	CPU       string    `json:"cpu,omitempty"` // model name
-	Cores     int       `json:"cores"`         // logical processors usable by this process
+	CPU       string    `json:"cpu,omitempty"` // model name of the processor
+	Cores     int       `json:"cores"`         // number of logical processors that this process can use
 	Memory    int64     `json:"memory_bytes,omitempty"`
 	Kernel    string    `json:"kernel,omitempty"`
 	Go        string    `json:"go"`
 	Lockbench string    `json:"lockbench,omitempty"` // revision of lockbench, with "+changes" if the working tree was not clean
 	Load      []float64 `json:"load,omitempty"`      // load averages over 1, 5 and 15 minutes at the start of the run
-	Server    string    `json:"server,omitempty"`    // for each store: product, version and how it was run, such as "redis 7.0.15 (local)"; not set by Collect
+	Server    string    `json:"server,omitempty"`    // product, version and kind of each store's server, such as "redis 7.0.15 (local)"; not set by Collect
 
 	Stores []StoreDoc `json:"stores,omitempty"` // stores in display order; not set by Collect
 }
@@ -97,9 +97,9 @@ type Manifest struct {
 	Seed        uint64      `json:"seed"`
 	Servers     string      `json:"servers"` // how the servers were started: Embedded, Local, ...
 	Environment Environment `json:"environment"`
-	Parameters  []Parameter `json:"parameters,omitempty"` // parameters in display order
+	Parameters  []Parameter `json:"parameters,omitempty"` // parameters of the run, in display order
 	Notes       []string    `json:"notes,omitempty"`      // conditions that readers of the report must know
-	Warnings    []string    `json:"warnings,omitempty"`   // problems during the run
+	Warnings    []string    `json:"warnings,omitempty"`   // problems that occurred during the run
 	Locks       []LockDoc   `json:"locks,omitempty"`
 	Scenarios   []Scenario  `json:"scenarios,omitempty"` // known failure modes that were tested; if there are any, the report groups results by scenario
 	Plan        []Cell      `json:"plan"`                // planned combinations of lock, workload and fault, in display order
@@ -108,21 +108,21 @@ type Manifest struct {
 // Values of Manifest.Servers with a special meaning for the report.
 const (
 	Embedded = "embedded" // emulators within the lockbench process; latencies cannot be compared with those of real servers
-	Local    = "local"    // server processes on this machine
+	Local    = "local"    // server processes started on this machine
 )
 
 // Parameter is one setting of a run, such as the name `ttl` with the value `1s`.
 type Parameter struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	Text  string `json:"text,omitempty"` // meaning
+	Text  string `json:"text,omitempty"` // meaning of the parameter
 }
 
 // LockDoc describes a lock in one sentence.
 type LockDoc struct {
 	Name       string `json:"name"`
 	Doc        string `json:"doc"`
-	Deployment string `json:"deployment,omitempty"` // usual deployment
+	Deployment string `json:"deployment,omitempty"` // usual deployment of the lock
 	Control    bool   `json:"control,omitempty"`    // whether the lock is known to be broken
 }
 
@@ -130,8 +130,8 @@ type LockDoc struct {
 type Scenario struct {
 	Name    string `json:"name"`
 	Title   string `json:"title"`
-	Warning string `json:"warning,omitempty"` // published warning about this failure mode
-	Doc     string `json:"doc,omitempty"`     // a paragraph
+	Warning string `json:"warning,omitempty"` // published warning about the failure mode
+	Doc     string `json:"doc,omitempty"`     // description of the failure mode, in one paragraph
 }
 
 // Cell is one planned combination of lock, workload and fault. Its trials are in the folders 001, 002, ... of Dir.

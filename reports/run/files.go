@@ -26,7 +26,7 @@ const (
 	countersName  = "counters.json"
 	shopName      = "shop.json" // shop.json exists only for a flash-sale workload
 
-	manifestVersion = 1 // version of run.json that this package writes; older versions are also read
+	manifestVersion = 1 // version of run.json that this package writes; older versions can also be read
 	resultsVersion  = 3 // version of results.json, described by docs/results.schema.json
 )
 
@@ -34,7 +34,7 @@ const (
 type File struct {
 	Path   string `json:"path"` // path relative to the run folder, with slashes
 	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"` // hexadecimal
+	SHA256 string `json:"sha256"` // checksum in hexadecimal digits
 }
 
 // CheckVersion returns an error if r was read from a results.json of another format version. The error names the file

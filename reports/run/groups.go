@@ -14,7 +14,7 @@ import (
 
 // group holds all results of one lock or, if the run has scenarios, of one scenario.
 type group struct {
-	ID         string // HTML id
+	ID         string // id of the group in the HTML page
 	Label      string
 	Deployment string
 	Title      string // title of the scenario; empty if the group belongs to a lock
@@ -33,7 +33,7 @@ type check struct {
 	Label   string        // name of the lock; with @deployment, unless the deployment is the usual one of the lock
 	Seen    []Observation // results of the workloads to which the property applies
 	Counts  checker.Counts
-	Times   int // number of violations
+	Times   int // number of violations in all trials
 }
 
 // Outcome returns the worst result as text. The text states in how many trials the property was violated or undecided.

@@ -223,7 +223,7 @@ type Window struct {
 	Clients     []int32        // clients that have a row in the drawing, from top to bottom
 	Ops         []histories.Op // operations, numbered from 1 as in the table beside the drawing
 	Holds       []Hold
-	Overlaps    []Overlap // overlaps, numbered from 1
+	Overlaps    []Overlap // overlaps to draw, numbered from 1
 	Faults      []checker.Band
 }
 

@@ -11,7 +11,7 @@ import (
 // Measurement holds the speed and the fairness of a lock in one workload under one fault, over all judged trials. Rates are
 // medians with their range. Distributions are merged histograms; percentiles are never averaged.
 type Measurement struct {
-	Dir        string `json:"dir"` // folder of the trials
+	Dir        string `json:"dir"` // folder that contains the trials
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment"`
 	Workload   string `json:"workload"`
@@ -29,10 +29,10 @@ type Measurement struct {
 
 	Trials      []TrialFigures `json:"trials"`
 	Sections    int            `json:"sections"`               // number of completed critical sections
-	Goodput     Range          `json:"goodput_per_second"`     // critical sections
+	Goodput     Range          `json:"goodput_per_second"`     // critical sections per second
 	Ceiling     float64        `json:"ceiling_per_second"`     // 1/(median hold time); 0 if several keys were used, no hold time was configured, or nothing completed
 	Jain        Range          `json:"jain"`                   // Jain's index of critical sections per client
-	Commands    *float64       `json:"commands_per_grant"`     // server commands per grant; null if they were not counted
+	Commands    *float64       `json:"commands_per_grant"`     // number of server commands per grant; null if commands were not counted
 	CommandsWhy string         `json:"commands_why,omitempty"` // reason why the commands were not counted
 
 	Uncontended figures.Distribution `json:"granted_uncontended"`

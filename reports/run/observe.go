@@ -202,7 +202,7 @@ type Observation struct {
 	Violations int                `json:"violations"` // number of violations in all trials
 
 	Trials      int `json:"trials"`       // judged trials in which the property applied
-	ViolatedIn  int `json:"violated_in"`  // trials with a violation
+	ViolatedIn  int `json:"violated_in"`  // trials in which the property is violated
 	UndecidedIn int `json:"undecided_in"` // trials in which the property is undecided
 
 	Counts   checker.Counts `json:"counts"`    // number of operations, faults and other events in all trials
@@ -218,7 +218,7 @@ type Observation struct {
 // Evidence identifies a trial by the folder of the trial and the checksum of the history.
 type Evidence struct {
 	Dir    string `json:"dir"`    // folder of the trial, relative to the run folder
-	SHA256 string `json:"sha256"` // checksum of the history
+	SHA256 string `json:"sha256"` // checksum of the history file
 }
 
 // Tally counts the observations of a run by result, such as pass or fail. It also counts the trials and operations.
@@ -228,8 +228,8 @@ type Tally struct {
 	Fail          int `json:"fail"`
 	XPass         int `json:"xpass"`
 	Inconclusive  int `json:"inconclusive"`
-	Observed      int `json:"observed"` // observations without an expectation
-	Trials        int `json:"trials"`   // judged trials
+	Observed      int `json:"observed"` // number of observations without an expectation
+	Trials        int `json:"trials"`   // number of judged trials
 	Discarded     int `json:"discarded"`
 	Operations    int `json:"operations"`
 	Disagreements int `json:"disagreements"` // disagreements between the two checkers, monitor and oracle; each is a bug of lockbench

@@ -31,7 +31,7 @@ type page struct {
 	Evidence   string
 	Unmet      []check        // expectations that were not met
 	Failures   []example      // violations of properties expected to hold
-	Examples   []exampleGroup // other violations
+	Examples   []exampleGroup // violations of all other properties
 	Groups     []group
 	Workloads  []workload
 	Stores     []storeRow
@@ -77,7 +77,7 @@ type workload struct {
 	ID     string
 	Name   string
 	Setup  string
-	Plain  []figureRow // measurements without a fault
+	Plain  []figureRow // measurements in trials without a fault
 	Faulty []figureRow
 	Chart  charts.Chart
 }
@@ -168,7 +168,7 @@ func (r *Results) examples() ([]example, error) {
 const (
 	failed         = iota // the property was expected to hold
 	unexpectedly          // the property has no expectation
-	leaseExclusion        // expected violation of lease-exclusion
+	leaseExclusion        // expected violation of the property lease-exclusion
 	asExpected
 	knownBroken // expected violation of a known-broken lock
 )

@@ -11,7 +11,7 @@ import (
 // Sale holds the results of one trial of a flash-sale workload. In such a workload, clients buy from a limited stock
 // under a lock.
 type Sale struct {
-	Dir        string `json:"dir"` // folder of the trial
+	Dir        string `json:"dir"` // folder of the trial in the run folder
 	Lock       string `json:"lock"`
 	Deployment string `json:"deployment"`
 	Workload   string `json:"workload"`
@@ -56,7 +56,7 @@ type saleRow struct {
 	Exact             bool   // whether every trial sold exactly the initial stock
 	Ratio             string // goodput relative to a plain sale, in which the stock is not split and no gate rejects buyers
 	Spared            string // percentage of the orders sent after the stock was sold out that reached no service process
-	LockCmd, StockCmd string // store commands per order
+	LockCmd, StockCmd string // commands of the lock and of the stock, per order
 }
 
 func (r *Results) saleRows() []saleRow {

@@ -123,7 +123,7 @@ func (t *trialRead) read(dir string) error {
 	if err := t.readHistory(filepath.Join(dir, HistoryName)); err != nil {
 		return err
 	}
-	if err := readJSON(dir, countersName, &t.counters); err != nil { // the counters are optional
+	if err := readJSON(dir, countersName, &t.counters); err != nil { // an error is not fatal, because the file of counters is optional
 		t.warnings = append(t.warnings, fmt.Sprintf("read the server counters: %v", err))
 	}
 	var sale saleFigures

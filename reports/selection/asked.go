@@ -115,7 +115,7 @@ type Needs struct {
 	Fair     bool          `json:"fair,omitempty" yaml:"fair"`                     // whether the lock must be fair
 	Commands float64       `json:"commands_at_most,omitempty" yaml:"commands"`     // maximum number of store commands per grant; 0: no limit
 	Reenters bool          `json:"reenters,omitempty" yaml:"reenters"`             // whether the lock must be re-entrant
-	Language []string      `json:"languages,omitempty" yaml:"languages"`           // languages of the clients
+	Language []string      `json:"languages,omitempty" yaml:"languages"`           // programming languages of the clients
 	Stores   []string      `json:"stores" yaml:"stores"`                           // stores that the team runs, as store or store@deployment
 	Survives []Trouble     `json:"survives_store,omitempty" yaml:"survives_store"` // store events, such as a restart, that must not lead to two holders at once
 
@@ -176,7 +176,7 @@ type Pauses struct {
 	PerHour float64       `json:"per_hour" yaml:"per_hour"` // pauses of one process per hour
 	P50     time.Duration `json:"p50_ns" yaml:"p50"`
 	P99     time.Duration `json:"p99_ns" yaml:"p99"`
-	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest pause
+	Longest time.Duration `json:"longest_ns" yaml:"longest"` // longest pause that was observed or is expected
 	// Measured describes how the pauses were measured. It is empty if the pauses were not measured.
 	Measured string `json:"measured,omitempty" yaml:"-"`
 }

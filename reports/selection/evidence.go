@@ -22,7 +22,7 @@ type Evidence struct {
 // Source is the folder of a run or a benchmark that provides evidence.
 type Source struct {
 	ID          string          `json:"id"`   // id in the report: R1, R2, ... for runs and B1, B2, ... for benchmarks
-	Kind        string          `json:"kind"` // "run" or "bench"
+	Kind        string          `json:"kind"` // kind of the folder: "run" or "bench"
 	Dir         string          `json:"dir"`  // path of the folder with slashes, relative to the folder of the report
 	Command     string          `json:"command"`
 	Seed        uint64          `json:"seed"`
@@ -48,11 +48,11 @@ type Finding struct {
 	Observed   checker.Observed `json:"observed"`
 	Why        string           `json:"why,omitempty"` // reason why the property is undecided or does not apply
 	Trials     int              `json:"trials"`        // trials in which the property applied
-	ViolatedIn int              `json:"violated_in"`   // trials with a violation
+	ViolatedIn int              `json:"violated_in"`   // trials in which the property is violated
 	Violations int              `json:"violations"`    // number of violations in all trials
 	Operations int              `json:"operations"`
 	Evidence   string           `json:"evidence"` // evidence in words, such as numbers of hand-offs and faults
-	TTLNS      int64            `json:"ttl_ns"`   // lease of the trials
+	TTLNS      int64            `json:"ttl_ns"`   // requested lease in the trials, in nanoseconds
 	Clients    int              `json:"clients"`
 	Example    string           `json:"example,omitempty"`
 	Histories  []History        `json:"histories"`

@@ -86,7 +86,7 @@ func Scrubbed(r *Report) (*Report, error) {
 		return nil, fmt.Errorf("write the report as JSON: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // keep numbers exactly as they are
+	d.UseNumber() // keep numbers as they are written, without rounding
 	var all any
 	if err := d.Decode(&all); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type LeasePoint struct {
 
 // Confirmed compares the prediction for a lease with trials in which holders were paused.
 type Confirmed struct {
-	TTLNS     int64     `json:"ttl_ns"` // lease in the trials
+	TTLNS     int64     `json:"ttl_ns"` // lease in the trials, in nanoseconds
 	Scale     float64   `json:"scale"`  // durations in the trials divided by the durations in the requirements
 	Predicted float64   `json:"predicted"`
 	Pauses    int       `json:"pauses"`   // number of holds during which the process was paused

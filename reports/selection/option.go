@@ -6,7 +6,7 @@ import "strings"
 type Option struct {
 	Name       string `json:"name"` // name of a lock, as lock or lock@deployment, or of a mechanism that replaces a lock, such as idempotent
 	Kind       Kind   `json:"kind"`
-	Doc        string `json:"doc"` // one sentence
+	Doc        string `json:"doc"` // description of the candidate, in one sentence
 	Store      string `json:"store,omitempty"`
 	Deployment string `json:"deployment,omitempty"`
 	Lease      Lease  `json:"lease,omitempty"`
@@ -35,7 +35,7 @@ type Lease string
 const (
 	NoLease    Lease = "none"       // a hold does not expire
 	Fixed      Lease = "fixed"      // a hold ends when a fixed time has passed
-	Renewed    Lease = "renewed"    // a hold ends when the holder's process stops renewing it
+	Renewed    Lease = "renewed"    // a hold ends when the process of the holder no longer renews the lease
 	Connection Lease = "connection" // a hold ends when the connection of the holder ends
 )
 

@@ -14,8 +14,8 @@ type Report struct {
 	Evidence
 
 	Decision     Decision        `json:"decision"`
-	Requirements []Requirement   `json:"requirements"` // in display order
-	Criteria     []Criterion     `json:"criteria"`     // in display order
+	Requirements []Requirement   `json:"requirements"` // requirements in display order
+	Criteria     []Criterion     `json:"criteria"`     // criteria in display order
 	Cells        []Cell          `json:"cells"`        // sorted by candidate, then by requirement and criterion
 	LeasesNS     map[Lease]int64 `json:"leases_ns"`    // lease calculated from the requirements, by kind of lease; 0: no lease meets the requirements
 	Lease        *LeaseAdvice    `json:"lease,omitempty"`
@@ -55,7 +55,7 @@ type Requirement struct {
 type Criterion struct {
 	Name   string  `json:"name"`
 	Title  string  `json:"title"`
-	Doc    string  `json:"doc"` // definition, in one sentence
+	Doc    string  `json:"doc"` // definition of the criterion, in one sentence
 	Metric string  `json:"metric"`
 	Unit   string  `json:"unit"`
 	Better int     `json:"better"` // +1: more is better; -1: less is better
@@ -69,7 +69,7 @@ type Criterion struct {
 type Cell struct {
 	Option      string       `json:"option"`
 	Of          string       `json:"of"`               // name of the requirement or criterion
-	Answer      Answer       `json:"answer,omitempty"` // for a requirement: whether the candidate meets it
+	Answer      Answer       `json:"answer,omitempty"` // whether the candidate meets the requirement; empty for a criterion
 	Reason      Reason       `json:"reason"`
 	Value       *float64     `json:"value,omitempty"` // median of the value; a requirement compares it with Limit
 	Low         *float64     `json:"low,omitempty"`   // Low and High are the 95 % interval of Value; null: too few trials
@@ -143,7 +143,7 @@ type Win struct {
 
 // Turn is a weight or a measured value at which another candidate gets the best score.
 type Turn struct {
-	Of     string   `json:"of"`               // name of a criterion
+	Of     string   `json:"of"`               // name of the criterion whose weight or value is varied
 	Weight *float64 `json:"weight,omitempty"` // weight from which another candidate has the best score, if the other weights keep their proportions
 	Option string   `json:"option,omitempty"` // candidate whose measured value is varied
 	Value  *float64 `json:"value,omitempty"`

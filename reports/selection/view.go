@@ -111,7 +111,7 @@ type line struct {
 	Title, Text     string
 	Brief           string // the statement in the field Text, without the test conditions and the example
 	Look            look
-	Value           string // value of a criterion
+	Value           string // measured value, for a criterion
 	Interval, Ratio string // confidence interval of Value, and Value divided by the best value of the criterion
 	Tag             Tag
 	Refs            []ref
