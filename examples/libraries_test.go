@@ -233,8 +233,9 @@ func TestLibraryOutcomes(t *testing.T) {
 	})
 }
 
-// TestLibraryPassesUnknownHolds checks the library option for locks that handle releases of unknown holds. With it, the
-// library passes a release to the lock even if the hold was never granted. It still refuses to renew such a hold.
+// TestLibraryPassesUnknownHolds checks the library option for locks that handle releases of unknown holds. With the
+// option, the library passes a release to the lock even if the hold was never granted. The library must still refuse to
+// renew a hold that was never granted.
 func TestLibraryPassesUnknownHolds(t *testing.T) {
 	eachLibrary(t, func(t *testing.T, command []string) {
 		c := begin(t, append(slices.Clone(command), "unknown")...)

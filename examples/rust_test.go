@@ -58,7 +58,7 @@ func TestRustAdapter(t *testing.T) {
 func TestRustTemplate(t *testing.T) {
 	t.Parallel()
 	local(t)
-	parts := map[string]string{"it": rustWorker + "/template", "it/lockbench-worker": rustWorker} // the same folders as lockbench new-worker writes
+	parts := map[string]string{"it": rustWorker + "/template", "it/lockbench-worker": rustWorker} // lockbench new-worker writes the same folders
 	command := cargo(t, filepath.Join(prepared(t, "my-lock", parts), "it"), "my-lock")
 	a, b := startTwo(t, "my-lock", command)
 	t.Run("exclusion", func(t *testing.T) { exclusion(t, a.Lock(), b.Lock()) })

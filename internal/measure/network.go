@@ -170,7 +170,7 @@ func pingZooKeeper(front []string) (pinger, error) {
 		return pinger{}, err
 	}
 	ask := func(ctx context.Context) error {
-		answered := make(chan error, 1) // c.Exists accepts no context, so it runs in a goroutine
+		answered := make(chan error, 1) // c.Exists accepts no context, so call it in a goroutine
 		go func() {
 			_, _, err := c.Exists("/")
 			answered <- err

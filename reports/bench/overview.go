@@ -59,7 +59,7 @@ func (v *view) dots(p Point) []*Row {
 
 func (v *view) drawOverview(points []Point) charts.Grid {
 	g := charts.Grid{Columns: min(2, len(points))}
-	low, high := math.Inf(1), 0.0 // shortest and longest of the longest waits of all locks
+	low, high := math.Inf(1), 0.0 // bounds of the longest waits of all locks
 	for _, p := range points {
 		for _, row := range v.dots(p) {
 			wait := row.Estimates["longest_wait"].Median

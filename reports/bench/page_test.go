@@ -224,7 +224,7 @@ func TestStarving(t *testing.T) {
 		t.Error("the overview does not mark the lock that starves clients")
 	}
 	cells := regexp.MustCompile(`(?s)<tr><th scope="row">fenced <small class="violated">starves clients: 3 of 4 clients got nothing</small>.*?</tr>`).FindString(got)
-	if strings.Count(cells, "<td>–</td>") != 4 { // no values in the columns rank, contended p50, contended p99 and hand-off p50
+	if strings.Count(cells, "<td>–</td>") != 4 { // the lock must have no values in the columns rank, contended p50, contended p99 and hand-off p50
 		t.Errorf("its row is %q", cells)
 	}
 }

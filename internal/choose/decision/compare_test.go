@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// two returns a comparison of two locks, named "a" and "b", with the given goodputs. The goodput of each lock varies between
-// its trials, by at most 10 %.
+// two returns a comparison of two locks, named "a" and "b". The parameter goodput holds their goodputs, which vary
+// between trials by at most 10 %.
 func two(goodput [2]float64, trials int) *scoring {
 	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}

@@ -77,7 +77,7 @@ func weighed(n selection.Needs) []criterion {
 	return all
 }
 
-const plenty = 10 // factor by which a value can be better than the limit and still raise the score
+const plenty = 10 // maximum factor by which a value can be better than the limit and still raise the score
 
 // counted returns v, capped at c.Enough: a value better than c.Enough counts as c.Enough.
 func (c criterion) counted(v float64) float64 {

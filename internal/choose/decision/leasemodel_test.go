@@ -130,8 +130,8 @@ type game struct {
 
 func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()) }
 
-// play simulates one hold and reports whether the hold overlaps the next client's hold. The parameter at is the start time of the
-// only pause. If it is negative, the number of pauses and their start times are random.
+// play simulates one hold and reports whether the hold overlaps the next client's hold. The parameter at is the start
+// time of the only pause. If at is negative, the number of pauses and their start times are random.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
 	return g.hold(trip, hold, at)

@@ -233,8 +233,8 @@ func unsettled(seen []selection.Finding, property string) *selection.Cell {
 	return &selection.Cell{Answer: selection.DontKnow, Tag: selection.Unknown, Reason: selection.NotTried}
 }
 
-// expected returns the answer "no" if the lock's author expects a violation. Otherwise it returns the parameter
-// otherwise. An expectation never counts in favour of a lock.
+// expected returns the answer "no" if the lock's author expects a violation, and the parameter otherwise in all other
+// cases. An expectation never counts in favour of a lock.
 func (d *deciding) expected(o selection.Option, a asked, otherwise selection.Cell) selection.Cell {
 	c, found := lo.Find(o.Expectations, func(c selection.Expectation) bool {
 		of := c.Property == a.property || slices.Contains(a.with, c.Property)

@@ -40,8 +40,7 @@ type cell struct {
 	Trials                       []trial
 }
 
-// expectations holds a text that states whether all expectations were met. Unmet is true if an expectation was not
-// met.
+// expectations holds a text that states whether all expectations were met. Unmet is true if at least one was not met.
 type expectations struct {
 	Text  string
 	Unmet bool
