@@ -89,10 +89,11 @@ const (
 	ProbeOther              // the key belongs to another hold
 )
 
-// Sightings is the number of Seen operations with the same key and call that together describe one observation: one for
-// each entry of the store that belongs to the key, or a single one with the Value 0 if the store has no such entry. Depth
-// is the number of entries, Fence identifies the entry within its key, Value is a hash of its content, and Validity is an
-// upper bound of its remaining lease.
+// Sightings returns the number of Seen operations that together describe one observation of a key. These operations
+// have the same call. There is one for each entry of the store that belongs to the key. If the store has no such entry,
+// there is a single operation with Depth 0. In each operation, Depth is the number of entries and Fence identifies the
+// entry within its key. Value is a hash of the entry's content. Validity is an upper bound of the entry's remaining
+// lease.
 func (o *Op) Sightings() int { return max(1, int(o.Depth)) }
 
 // Cancelled is the Error of an acquire that was refused because its caller cancelled it.
@@ -102,7 +103,7 @@ const Cancelled = "cancelled"
 // ended from the call of the fault.
 const Gone int64 = 1
 
-// Lossless is the Value of a fault of a client that loses no message and no data, such as a pause or a delay.
+// Lossless is the Value of a client fault that loses neither messages nor data, such as a pause or a delay.
 const Lossless int64 = 2
 
 // Op is an operation. All times are measured from the start of the history.

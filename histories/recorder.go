@@ -277,8 +277,8 @@ func (l *Log) Life() int32 {
 	return l.life
 }
 
-// NewLife makes the client's later operations count as those of a new client. For example, a try during an own hold is not
-// entitled to that hold.
+// NewLife makes the client's later operations count as those of a new client. It is used before a client tries to
+// acquire a key that it already holds. A grant would otherwise count as nested.
 func (l *Log) NewLife() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

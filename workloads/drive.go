@@ -90,8 +90,8 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 	return stop, stopNow
 }
 
-// The function each returns n contexts and a function that cancels them in order. If a common parent were cancelled
-// instead, the contexts would end in random order. A run in virtual time would then not be repeatable.
+// The function each returns n contexts and a function that cancels them in order. Cancelling a common parent would end
+// the contexts in random order, so a run in virtual time would not be repeatable.
 func each(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
@@ -159,7 +159,7 @@ func (c *Client) iterate(stop, ops context.Context, i uint64, w Workload) {
 		c.Sleep(stop, c.due-c.recorder.Since())
 	} else {
 		think := time.Duration(0)
-		if c.Params.Think > 0 { // whole microseconds, because the virtual network uses the nanoseconds to order events
+		if c.Params.Think > 0 { // the delay is in whole microseconds, because the virtual network uses the nanoseconds to order events
 			think = time.Duration(c.rand.Int64N(2 * int64(c.Params.Think))).Truncate(time.Microsecond)
 		}
 		c.due = c.recorder.Since() + think
@@ -213,7 +213,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	defer cancel()
 	fresh := d.client(int32(d.Params.Clients), d.Fresh)
 	for _, key := range d.Params.KeyNames() {
-		for range SegmentsOf(d.Fresh.Lock, key) { // a lock that splits the key into segments grants a different segment each time
+		for range SegmentsOf(d.Fresh.Lock, key) { // one acquire per segment: a lock that splits the key into segments grants a different segment each time
 			if ctx.Err() != nil {
 				return
 			}
@@ -222,12 +222,12 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 	}
 }
 
-// Maximum number of tries to acquire a key, if every earlier try had an unknown outcome.
+// asks is the maximum number of acquires of a key by take. An acquire is repeated only if its outcome is unknown.
 const asks = 3
 
-// take acquires and releases a key. If the outcome of an acquire is unknown, the key may have been granted. The acquire
-// is then repeated, because the unnoticed grant expires with its lease. Without leases it is not repeated, because the
-// grant never expires.
+// take acquires and releases a key. If the outcome of an acquire is unknown, the key may have been granted. If the lock
+// has leases, such a grant expires, so take repeats the acquire. Without leases the grant never expires, so take does
+// not repeat the acquire.
 func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()

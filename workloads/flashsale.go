@@ -1,8 +1,8 @@
 package workloads
 
 // flashSale simulates an online shop: an order service in several processes, a lock, and the stock in a separate Redis.
-// Clients send HTTP requests. Under the lock, a service reads the stock, works and writes. If the lock splits its key into
-// segments, the stock is split as well.
+// Clients send HTTP requests. Under the lock, a service reads the stock, works and writes. If the lock splits a key
+// into segments, the stock is split in the same way.
 func flashSale() Workload {
 	return Workload{
 		Name: "flash-sale", Guarded: true, Served: true,

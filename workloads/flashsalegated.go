@@ -1,6 +1,6 @@
 package workloads
 
-// flashSaleGated returns the workload flash-sale with nginx in front of the shop. There, nginx reads the stock and
+// flashSaleGated returns the workload flash-sale with nginx in front of the shop. The nginx server reads the stock, and
 // rejects orders when the stock is 0.
 func flashSaleGated() Workload {
 	w := flashSale()

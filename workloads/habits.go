@@ -7,18 +7,18 @@ import (
 	"lockbench/impls"
 )
 
-// Habit is a way of using a lock, such as trying in a loop instead of waiting. In the workload "varied", each iteration draws
-// the habits that it follows.
+// Habit is a way of using a lock, such as trying in a loop instead of waiting. In the workload "varied", each iteration
+// selects some habits at random.
 type Habit uint8
 
 const (
 	Tries           Habit = iota // try in a loop instead of waiting
 	TimesOut                     // wait with a timeout of 0.05 to 2 leases
-	Idles                        // pause for up to 2 leases before the acquire
+	Idles                        // pause for 0 to 2 leases before the acquire
 	HoldsLong                    // hold for 1 to 4 leases; the lock or the client renews the hold
 	VariesLease                  // request 0.3 to 1 times the lease of the parameters
 	Nests                        // acquire and release the key again during the hold
-	TriesHeld                    // try to acquire the key again during the hold, without being entitled to it
+	TriesHeld                    // try to acquire the held key a second time; the lock is not re-entrant, so it must refuse
 	Renews                       // renew the hold on request
 	ReleasesTwice                // release again after a successful release
 	ReleasesEarlier              // release an earlier hold of the key during a later hold
@@ -26,8 +26,8 @@ const (
 	RepeatsRelease               // release again after a release with an unknown outcome
 	NamesOddly                   // use owner names that contain spaces, quotes or patterns, or that are prefixes of each other
 	LetsExpire                   // do not release, but wait until the lease has expired
-	MeetsRenewals                // hold for about a multiple of a third or a sixth of a lease, when locks usually renew
-	NestsDeeply                  // nest three levels deep; only with the habit Nests
+	MeetsRenewals                // end the hold at about the time of a renewal: after a multiple of a third or a sixth of a lease
+	NestsDeeply                  // nest three levels deep; has an effect only with the habit Nests
 	habitCount                   // number of habits
 )
 
@@ -43,8 +43,8 @@ func (h *Habit) UnmarshalText(text []byte) error {
 	return histories.Parse(h, habitNames, text, "habit")
 }
 
-// HabitsOf returns the habits that suit a lock. It omits habits that a correct lock with the same description may answer
-// wrongly. For example, a lock in another program may allow its holder to acquire it again without stating so.
+// HabitsOf returns the habits that suit a lock. It omits habits that even a correct lock may handle wrongly. For
+// example, a lock in another program may be re-entrant without stating so.
 func HabitsOf(l impls.Impl) []Habit {
 	program := l.Program != nil
 	suits := map[Habit]bool{
@@ -67,13 +67,13 @@ func HabitsOf(l impls.Impl) []Habit {
 	return all
 }
 
-// Misuses reports whether a client with this habit releases holds that it does not have.
+// Misuses reports whether a client with this habit releases holds that it no longer has.
 func (h Habit) Misuses() bool {
 	return h == ReleasesTwice || h == ReleasesEarlier || h == ReleasesLate
 }
 
-// Follows returns the habits that clients follow, given those that suit the lock. Without habits in the parameters, clients
-// follow all of these.
+// Follows returns the habits that clients follow. The argument contains the habits that suit the lock. If Params.Habits
+// is empty, clients follow all of them.
 func (p *Params) Follows(suits []Habit) []Habit {
 	if len(p.Habits) == 0 {
 		return suits

@@ -6,7 +6,8 @@ import (
 	"lockbench/impls"
 )
 
-// TestOwnerNames checks that odd owner names are unique, and that each client and life always has the same name.
+// TestOwnerNames checks that unusual owner names are unique. A client must always get the same name for the same life,
+// which is its number of unknown outcomes.
 func TestOwnerNames(t *testing.T) {
 	p := Defaults()
 	p.Clients = 20
@@ -24,7 +25,7 @@ func TestOwnerNames(t *testing.T) {
 	}
 }
 
-// TestHabitsOf checks that habits are omitted which a correct lock may answer wrongly.
+// TestHabitsOf checks that HabitsOf omits each habit that even a correct lock may handle wrongly.
 func TestHabitsOf(t *testing.T) {
 	has := func(l impls.Impl, h Habit) bool {
 		p := Params{Habits: []Habit{h}}

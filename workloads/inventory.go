@@ -18,8 +18,8 @@ func inventory() Workload {
 	}
 }
 
-// buy tries to buy one item of a product. If the lock splits the stock into segments, buy tries segments until one has
-// an item or all were empty.
+// buy tries to buy one item of a product. If the lock splits the stock into segments, buy tries one segment after
+// another, until it finds an item or all segments are empty.
 func (c *Client) buy(ctx context.Context, product string) {
 	segments := SegmentsOf(c.Lock, product)
 	empty := map[string]bool{}
@@ -53,7 +53,8 @@ func (c *Client) buy(ctx context.Context, product string) {
 	}
 }
 
-// SegmentsOf returns the keys that a lock may grant for a key: its segments if the lock is segmented, else the key itself.
+// SegmentsOf returns the keys that a lock may grant for a key: its segments if the lock is segmented, and otherwise the
+// key itself.
 func SegmentsOf(lock impls.Lock, key string) []string {
 	if s, ok := lock.(impls.Segmenter); ok {
 		return s.Segments(key)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// shorten sets a short lease, or the shortest that the lock supports.
+// shorten reduces the lease to shortLease, or to the shortest lease that the lock supports.
 func (p *Params) shorten() { p.TTL = min(p.TTL, max(shortLease, p.Shortest)) }
 
 const shortLease = 300 * time.Millisecond
@@ -19,7 +19,7 @@ func longHold() Workload {
 		Adapt: func(p *Params) {
 			p.shorten()
 			p.Hold = p.TTL * 3 / 2
-			p.Duration = max(p.Duration, 2*p.Hold) // long enough for three holds, which show the effect of a late release
+			p.Duration = max(p.Duration, 2*p.Hold) // long enough to start three holds one after the other, which show the effect of a late release
 			p.Wait = 2 * p.TTL                     // waiters time out, so that the trial ends soon
 		},
 		Iterate: func(ctx context.Context, c *Client) { c.hold(ctx, c.Key(), c.Params.wait(), c.work) },

@@ -6,9 +6,9 @@ import (
 	"lockbench/impls"
 )
 
-// misuse releases holds that the client does not have: a hold that was already released, an expired hold, a hold of another
-// owner, and a hold that was never granted. Each release must be refused. Clients work in pairs on one key; the client with
-// the even number controls both.
+// misuse releases holds that the client does not have: a hold that was already released, an expired hold, a hold of
+// another owner, and a hold that was never granted. Each release must be refused. Clients work in pairs on one key. The
+// client with the even number starts the operations of both.
 func misuse() Workload {
 	return Workload{
 		Name: "misuse", Special: true, Paired: true, Verdict: true,

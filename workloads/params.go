@@ -35,7 +35,7 @@ type Params struct {
 
 	Shortest time.Duration `json:"-"` // shortest lease that the lock supports
 
-	Habits []Habit `json:"habits,omitempty"` // in the workload varied: ways of using the lock that iterations draw from; empty: all that suit the lock
+	Habits []Habit `json:"habits,omitempty"` // ways of using the lock in the workload varied; each iteration selects some at random; empty: all that suit the lock
 
 	Initial int `json:"initial,omitempty"` // initial value of each key of the resource, divided among the key's segments
 }
@@ -152,8 +152,8 @@ type Workload struct {
 	Special   bool          // unusual use of a lock: general expectations do not apply
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
-	Figures   bool          // not run by default, because it differs from the workload "counter" only in performance
-	Varied    bool          // drawn by explore; run only if it is named, because it takes no part in comparisons of locks
+	Figures   bool          // not run by default, because it differs from the workload "counter" only in its performance results
+	Varied    bool          // run by explore, and otherwise only if selected by name, because it is not used to compare locks
 	Paired    bool          // each even-numbered client also performs the operations of the next odd-numbered client
 	Served    bool          // clients buy from an HTTP shop that uses the lock (internal/drive/shop); Iterate is nil
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold

@@ -13,13 +13,13 @@ import (
 	"lockbench/impls"
 )
 
-// TestRelease checks that a release with an unknown outcome is repeated once, if the lock allows it, and that each attempt is
-// recorded.
+// TestRelease checks releases with an unknown outcome. If the lock allows it, the release must be repeated once. Each
+// attempt must be recorded.
 func TestRelease(t *testing.T) {
 	unknown := errors.New("the connection was lost")
 	for name, c := range map[string]struct {
 		repeats bool
-		errs    []error  // results of the attempts; further attempts succeed
+		errs    []error  // errors of the first attempts; later attempts succeed
 		want    []string // outcomes that must be recorded
 	}{
 		"repeated":            {true, []error{unknown}, []string{"unknown", "ok"}},

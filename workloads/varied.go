@@ -12,8 +12,9 @@ import (
 	"lockbench/impls"
 )
 
-// varied uses the lock in a different way in each iteration. An iteration draws its habits, durations and key from its own
-// random numbers. Removing a habit from Params.Habits does not change the other draws.
+// varied uses the lock in a different way in each iteration. The habits, durations and key of an iteration are random.
+// They depend only on the seed, the client and the iteration number. Removing a habit from Params.Habits does not
+// change the other random values.
 func varied() Workload {
 	return Workload{
 		Name: "varied", Special: true, Guarded: true, Varied: true,
@@ -31,25 +32,26 @@ type use struct {
 	wait         time.Duration
 	idle         time.Duration
 	lease, inner time.Duration // leases of the hold and of a nested acquire
-	hold, long   time.Duration // work within a lease, and work beyond it
+	hold, long   time.Duration // hold: duration of work within a lease; long: duration of work that may exceed a lease
 }
 
-// Limits of the random values of an iteration.
+// Limits of the random values of an iteration, and how often a habit is followed.
 const (
-	habitOdds   = 3 // a habit is followed in one of this number of iterations
+	habitOdds   = 3 // on average, one of this many iterations follows a given habit
 	mostTries   = 8
-	longestGap  = 60 * time.Millisecond // at most the gap after which the judge no longer counts a client as waiting
+	longestGap  = 60 * time.Millisecond // longest delay between two tries; it is so short that the judge still counts the client as waiting
 	LeastLease  = 30                    // shortest lease that an iteration requests, in per cent of Params.TTL
 	mostLeases  = 4                     // maximum length of a hold in leases
 	shortestTTL = 10 * time.Millisecond
 
-	firstLater    = LetsExpire           // habits from here on are drawn last, so that a case without them stays as it was
+	firstLater    = LetsExpire           // first of the newer habits; these are drawn last, so that older cases keep their random values
 	renewalJitter = 5 * time.Millisecond // maximum deviation from the usual time of a renewal
 
-	mostPrefixes = 100 // maximum length of a name that is a prefix of other names
+	mostPrefixes = 100 // maximum length in digits of an owner name that is a prefix of other names
 )
 
-// drawUse draws the values of an iteration. It draws every value, including those of habits that the run does not follow.
+// drawUse returns the random values of an iteration. It draws a random number for every habit, even for habits that
+// clients do not follow.
 func (c *Client) drawUse() use {
 	r, ttl := c.rand, c.Params.TTL
 	u := use{key: c.Key()}
@@ -60,7 +62,7 @@ func (c *Client) drawUse() use {
 		return (low + time.Duration(r.Int64N(int64(high-low)+1))).Truncate(time.Microsecond)
 	}
 	u.tries, u.gap = 1+r.IntN(mostTries), between(time.Millisecond, longestGap)
-	u.wait, u.idle = between(ttl/20, between(ttl/20, 2*ttl)), between(0, 2*ttl) // short waits are more likely
+	u.wait, u.idle = between(ttl/20, between(ttl/20, 2*ttl)), between(0, 2*ttl) // the nested calls of between make short waits more likely
 	part := func() time.Duration {
 		return max(ttl*time.Duration(LeastLease+r.IntN(101-LeastLease))/100, shortestTTL).Truncate(time.Millisecond)
 	}
@@ -107,7 +109,7 @@ func (c *Client) vary(ctx context.Context, u use) {
 	c.leave(ctx, h, u)
 }
 
-// acquireAs acquires the key by waiting or by trying in a loop.
+// acquireAs acquires the key in the way that u describes: by waiting, or by trying in a loop.
 func (c *Client) acquireAs(ctx context.Context, u use) (h Held, ok bool) {
 	if !u.does[Tries] {
 		return c.Acquire(ctx, u.key, c.waitOf(u))
@@ -128,8 +130,8 @@ func (c *Client) waitOf(u use) time.Duration {
 	return c.Params.wait()
 }
 
-// during acquires the key again during the hold h, as a nested hold or without being entitled to it. It returns false if a
-// nested acquire or release has an unknown outcome. The lock may then rightly accept one release more.
+// during acquires the key again during the hold h, as the habits Nests and TriesHeld require. It returns false if a
+// nested acquire or release has an unknown outcome. The lock may then rightly accept one more release.
 func (c *Client) during(ctx context.Context, h Held, u use) (known bool) {
 	known = true
 	if u.does[Nests] {
@@ -146,15 +148,15 @@ func (c *Client) during(ctx context.Context, h Held, u use) (known bool) {
 	}
 	if u.does[TriesHeld] {
 		owner := c.owner()
-		c.log.NewLife() // a grant counts as that of another client
+		c.log.NewLife() // if the lock wrongly grants the try, the history shows a grant to another client
 		c.name, c.named = owner, c.log.Life()+1
 		c.hold(ctx, u.key, 0, func(context.Context, *Held) {})
 	}
 	return known
 }
 
-// spend works for the duration of the hold, and renews it on request. It returns false if the client has stopped, or does not
-// know whether it still has the hold.
+// spend works for the duration of the hold. With the habit Renews, it also renews the hold. It returns false if the
+// client has stopped, or may have lost the hold.
 func (c *Client) spend(ctx context.Context, h *Held, u use) bool {
 	d := u.hold
 	renews := u.does[Renews] && h.Validity > 0
@@ -179,8 +181,8 @@ func (c *Client) spend(ctx context.Context, h *Held, u use) bool {
 	return false
 }
 
-// Renew renews a hold on request and records the result. It does nothing if less than half of the lease is left, because the
-// judge would hold a late renewal against the lock. It returns false if the hold was not renewed.
+// Renew renews a hold and records the result. If less than half of the lease is left, it sends no request, because the
+// judge would count a late renewal as a violation by the lock. It returns false if the hold was not renewed.
 func (c *Client) Renew(ctx context.Context, h *Held) bool {
 	renewer, ok := c.Lock.(impls.Renewer)
 	call := c.recorder.Since()
@@ -203,7 +205,8 @@ func (c *Client) Renew(ctx context.Context, h *Held) bool {
 	return err == nil
 }
 
-// leave releases the hold, and makes the mistakes that the iteration drew.
+// leave releases the hold or lets it expire. It also makes the mistaken releases that the habits of the iteration
+// require.
 func (c *Client) leave(ctx context.Context, h Held, u use) {
 	if u.does[LetsExpire] && h.Validity > 0 && !c.gone {
 		c.Lost(&h)
@@ -228,19 +231,20 @@ func (c *Client) leave(ctx context.Context, h Held, u use) {
 		return
 	}
 	c.hold(ctx, u.key, c.waitOf(u), func(ctx context.Context, later *Held) {
-		if later.Token != "" && later.Token != h.Token { // a lock that identifies holds by their owner cannot tell the two apart
+		if later.Token != "" && later.Token != h.Token { // if both holds have the same token, the release would end the later hold
 			c.Release(ctx, h)
 		}
 		c.Work(ctx, later, u.gap)
 	})
 }
 
-// expiry returns a time within which the lease of a hold certainly expires.
+// expiry returns a duration after which the lease of a hold has certainly expired.
 func (c *Client) expiry(h Held) time.Duration {
 	return max(h.Validity, c.Params.TTL)*11/10 + 20*time.Millisecond
 }
 
-// ownerName returns the owner name of the client in the given life. Each pair of a client and a life has another name.
+// ownerName returns an owner name of the client. The argument life is the client's number of unknown outcomes. Each
+// combination of client and life has a different name.
 func (c *Client) ownerName(life int32) string {
 	plain := fmt.Sprintf("c%d.%d", c.number, life)
 	if !c.habits[NamesOddly] {

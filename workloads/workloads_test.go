@@ -81,7 +81,7 @@ func driveDirected(t *testing.T, name string, p Params, open func() impls.Lock, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		lock := open() // channels must be created within the synctest bubble
+		lock := open() // open the lock here, because its channels must be created within the synctest bubble
 		here := Process{Lock: lock, Resource: NewRegister(Checking)}
 		d := &Drive{Params: p, Processes: []Process{here}, Fresh: here, Director: director, Recorder: rec, Granted: new(atomic.Int64)}
 		d.Workload = All()[slices.IndexFunc(All(), func(w Workload) bool { return w.Name == name })]
@@ -350,7 +350,7 @@ func TestTimeoutIsRecorded(t *testing.T) {
 	}, released}
 	for _, c := range []struct {
 		workload string
-		wait     time.Duration // timeout of the parameters
+		wait     time.Duration // Params.Wait
 		recorded time.Duration
 		problem  string
 	}{{"contend", 0, histories.Unlimited, histories.Cancelled}, {"contend", time.Second, time.Second, "busy"}, {"try", 0, histories.Try, "busy"}} {

@@ -81,7 +81,7 @@ func survey(open func() (*histories.Reader, error)) (concurrency int64, stall ti
 type writer struct {
 	out         *bufio.Writer
 	concurrency int64
-	eras        map[int32]int64 // number of crashes, by client
+	eras        map[int32]int64 // number of operations with an unknown outcome so far, by client
 	index       int64
 	last        time.Duration // time of the last entry; times must not decrease
 	line        []byte

@@ -21,11 +21,11 @@ type formKind uint8
 const (
 	atom    formKind = iota // symbol, nil, boolean, float or character; stored in text
 	keyword                 // the field text contains the keyword without its colon
-	str                     // text
-	whole                   // n
+	str                     // string; the field text contains it without quotes
+	whole                   // whole number; stored in the field n
 	vector                  // vector or list; the field items contains its elements
 	mapping                 // the field items contains the entries, each key followed by its value
-	set                     // items
+	set                     // the field items contains the elements
 )
 
 // form is an EDN value. Tags are ignored.
@@ -181,7 +181,7 @@ func (f *forms) dispatch(depth int) (form, error) {
 		return f.collection(set, '}', depth)
 	}
 	text, err := f.token()
-	if err != nil || c == '#' { // ##Inf, ##NaN
+	if err != nil || c == '#' { // the symbolic values ##Inf, ##-Inf and ##NaN
 		return form{kind: atom, text: "#" + text}, err
 	}
 	return f.value(depth + 1)
