@@ -85,7 +85,7 @@ func (j *judge) visit(ev histories.Event) error {
 		return nil
 	}
 	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
-		return nil // the key of a try is unknown before it returns
+		return nil // skip the call of an acquire without a key: the lock itself chooses the key, which is known at the return
 	}
 	if ev.Return && (ev.Op.Kind == histories.Acquire || ev.Op.Kind == histories.Renew) {
 		j.Granted(ev.Op)
@@ -166,12 +166,12 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	return v
 }
 
-// settledLeast is the number of acquires and releases from which on a history is undecided if most of them have an unknown
-// outcome.
+// settledLeast is the minimum number of returned acquires and releases to judge their outcomes. If there are at least
+// this many, and most have an unknown outcome, the history is undecided.
 const settledLeast = 8
 
-// weigh changes a finding to Undecided if most outcomes are unknown, or if the fault of the trial was not verified. With needsGrant, a finding is also
-// Undecided if nothing was granted after the fault began.
+// weigh changes a finding to Undecided if most outcomes are unknown, or if the fault of the trial was not verified. If
+// needsGrant is set, a finding is also Undecided if nothing was granted after the fault began.
 func (j *judge) weigh(f *checker.Finding, needsGrant bool) {
 	fault := j.Header.Fault
 	switch {

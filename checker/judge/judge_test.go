@@ -163,7 +163,8 @@ func TestUnverifiedFaultIsUndecided(t *testing.T) {
 	}
 }
 
-// TestBackedPromiseNotApplicable checks the reasons for which observations of the store prove nothing.
+// TestBackedPromiseNotApplicable checks the reason that the judge states if the property backed-promise is not
+// applicable or undecided.
 func TestBackedPromiseNotApplicable(t *testing.T) {
 	for file, want := range map[string]string{
 		"holds--hand-off": "the store was not observed",

@@ -27,7 +27,7 @@ type Hold struct {
 
 	Fault *histories.Op // fault that ended the client, or nil; if set, Closed remains Forever
 
-	observed *histories.Op // first observation of the hold's entry in the store, or nil
+	observed *histories.Op // first observation that found the hold's entry in the store, or nil
 	Vanished time.Duration // time of the first observation that no longer found the entry; 0 if it is still there or unknown
 
 	Depth  int
@@ -46,7 +46,7 @@ type Key struct {
 	Releasing []*Hold // holds that have ended but whose release has not returned
 	Last      *Hold   // hold that ended last, or nil
 
-	asking []waited // outstanding acquires, if leases count from releases
+	asking []waited // outstanding acquires; used only if the field Projection.waits is set
 }
 
 // PerKey holds one value of type T for each key.
@@ -81,7 +81,7 @@ type Projection struct {
 	tell  func(*Key, *Hold, Change)
 	ends  map[int32]*histories.Op // fault that ended the client, by client
 	step  time.Duration           // precision of observed leases; 0 if observations do not extend holds
-	waits bool                    // leases count from releases; see PromiseFromReleases
+	waits bool                    // whether leases count from releases; see PromiseFromReleases
 }
 
 // New returns a Projection, which derives holds from the events of a history. The Projection calls the function tell
@@ -162,7 +162,8 @@ func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 	p.abandon(k, h, fault)
 }
 
-// Gone handles a fault that kills a client or makes it go away. All holds of the client end at the start of the fault.
+// Gone handles a fault that kills a client or makes the client go away. All holds of the client end at the start of the
+// fault.
 func (p *Projection) Gone(op *histories.Op) {
 	fault := *op
 	p.ends[op.Client] = &fault

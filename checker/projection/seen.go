@@ -6,13 +6,14 @@ import (
 	"lockbench/histories"
 )
 
-// ExtendByObservation makes the Projection extend holds by observations of the store, for a lock that may renew without a
-// record in the history. step is the precision of observed leases.
+// ExtendByObservation makes the Projection extend a hold if an observation of the store shows a longer lease. It is
+// needed for a lock that may renew without a record in the history. step is the precision of observed leases.
 func (p *Projection) ExtendByObservation(step time.Duration) { p.step = step }
 
-// seen extends the lease of a hold if the store still has the same entry for the key. The entry belongs to the hold because
-// it was first seen while the stated lease lasted, and at each later observation the lease seen before had not expired. A
-// key with several entries is not considered, because it is unknown which of them is the lease.
+// seen handles an observation of the store. It extends the lease of the current hold if the store still has the entry
+// of the hold. An entry belongs to the hold if it was first seen before the stated lease expired. Each later
+// observation must precede the end of the lease that the previous observation showed. A key with several entries is
+// ignored, because it is unknown which entry is the lease.
 func (p *Projection) seen(k *Key, op *histories.Op) {
 	if p.step == 0 || len(k.Live) != 1 {
 		return

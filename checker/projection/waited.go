@@ -6,21 +6,23 @@ import (
 	"lockbench/histories"
 )
 
-// waited is an outstanding acquire of a lock that waits inside, so that the sending of the granted request is unknown.
+// waited is an outstanding acquire of a lock whose library waits by itself. It is unknown when such a library sent the
+// granted request.
 type waited struct {
 	client int32
-	since  time.Duration // call of the last release of a valid hold since the call, or the call
-	gap    time.Duration // longest time since the call for which no valid hold is known
+	since  time.Duration // call of the last release of a valid hold since the acquire was called; without such a release, the call of the acquire
+	gap    time.Duration // longest period since the call of the acquire in which no valid hold is known
 }
 
-// PromiseFromReleases makes the Projection count the lease of a lock that waits inside from the last release before the
-// grant, instead of from the call of the acquire. A hold that was released ok before the end of its lease lasted in the
-// store until that release, so the store cannot have granted the acquire during it. It cannot have granted the acquire
-// before it either, unless there was a gap as long as the lease.
+// PromiseFromReleases changes the start of leases for a lock whose library waits by itself. A lease then counts from
+// the last release before the grant, instead of from the call of the acquire. The reason is that a valid hold stays in
+// the store until its release, so the store cannot have granted the acquire during that hold. The lease still counts
+// from the call if no valid hold is known for a period as long as the lease. The store may have granted the acquire in
+// that period.
 func (p *Projection) PromiseFromReleases() { p.waits = true }
 
-// asked handles an event of an acquire. It returns the earliest time at which the store can have granted the acquire that
-// returns.
+// asked handles the call or the return of an acquire. At the return, it returns the earliest time at which the store
+// can have granted the acquire.
 func (p *Projection) asked(k *Key, ev histories.Event) time.Duration {
 	op := ev.Op
 	if !ev.Return {
@@ -39,7 +41,8 @@ func (p *Projection) asked(k *Key, ev histories.Event) time.Duration {
 	return op.Call
 }
 
-// releasedValid handles the return of a release that ended a hold.
+// releasedValid handles the return of a release that ended a hold. If the lease had not expired by then, the store
+// cannot have granted any outstanding acquire during the hold.
 func (k *Key) releasedValid(h *Hold) {
 	if h.Release.Outcome != histories.OK || !h.Promised || h.Closed >= h.Until {
 		return

@@ -9,12 +9,12 @@ import (
 	"lockbench/histories"
 )
 
-// abandonments checks that an acquire that was cancelled or timed out does not block its key for longer than a lease.
+// abandonments checks that a cancelled or timed-out acquire does not block its key for longer than a lease.
 type abandonments struct {
 	timed
 	keys      projection.PerKey[abandonment]
 	abandoned int
-	uncovered int           // number of keys for which no client asked long enough after an abandoned acquire
+	uncovered int           // number of keys that no client requested for long enough after an abandoned acquire
 	longest   time.Duration // longest time for which a key was not granted after an abandoned acquire
 }
 
@@ -22,9 +22,9 @@ type abandonment struct {
 	key   *projection.Key
 	open  outstanding
 	since time.Duration // start of the current wait, which may consist of several tries
-	idle  time.Duration // return of the last acquire
-	free  time.Duration // time until which another hold explains refusals
-	last  *histories.Op // abandoned acquire since the last grant: the latest with an unknown outcome, or else the first; or nil
+	idle  time.Duration // time at which the last acquire returned
+	free  time.Duration // time until which another hold or a fault explains refusals
+	last  *histories.Op // abandoned acquire since the last grant, or nil; the latest with an unknown outcome, or the first if no outcome is unknown
 }
 
 func (x *abandonments) Event(k *projection.Key, ev histories.Event) {
@@ -53,7 +53,7 @@ func (x *abandonments) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// gaveUp reports whether an acquire was cancelled or timed out.
+// gaveUp reports whether an acquire was cancelled, timed out, or has an unknown outcome.
 func (x *abandonments) gaveUp(op *histories.Op) bool {
 	return op.Outcome == histories.Unknown || op.Outcome == histories.Refused && (op.Wait > 0 || op.Error == histories.Cancelled)
 }
@@ -67,7 +67,7 @@ func (x *abandonments) Change(k *projection.Key, h *projection.Hold, c projectio
 		w.free, w.since, w.last = h.Granted, h.Granted, nil
 	case c == projection.Closed && h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
 		w.free = max(w.free, h.Closed)
-	case c == projection.Closed && h.Fault != nil: // the property recovery judges this hold, which its process may renew
+	case c == projection.Closed && h.Fault != nil: // the property recovery judges this hold, because the process may still renew the hold
 		w.free = histories.Forever
 	case c == projection.Closed:
 		w.free = max(w.free, x.explains(h))
@@ -82,7 +82,8 @@ func (x *abandonments) explains(h *projection.Hold) time.Duration {
 	return h.Over
 }
 
-// Fault handles a fault that ends a client. Its acquire counts as explained, because the property recovery judges it.
+// Fault handles a fault that ends a client. If the client had an outstanding acquire, this property no longer judges
+// the key until the next grant, because the property recovery judges the fault.
 func (x *abandonments) Fault(ev histories.Event) {
 	for i := range x.keys {
 		w := &x.keys[i]

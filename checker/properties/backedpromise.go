@@ -9,11 +9,12 @@ import (
 	"lockbench/histories"
 )
 
-// backed checks that the store backs the promises of a lock: an observation during a hold sees the key, with at least the
-// promised remaining time.
+// backed checks that the store backs the promises of a lock. Each observation of the store during a hold must find the
+// key, with at least the promised remaining time.
 //
-// A key may have several entries in the store, for example a queue. It suffices that one of them lasts long enough. Which
-// entries back no hold may become known only later, so that violations are counted at the end of the history.
+// A key may have several entries in the store, such as a queue of waiters. One entry that lasts long enough suffices,
+// if it belongs to the hold. It may become known only later that an entry belongs to no hold. Violations are therefore
+// counted at the end of the history.
 type backed struct {
 	monitor
 	keys     projection.PerKey[backedKey]
@@ -22,17 +23,17 @@ type backed struct {
 	compared int // observations during a hold in which the remaining time could be compared
 	shaken   int // observations after a fault that may have harmed the store
 	holds    int // promised holds
-	long     int // promised holds that an observation is expected to fall into
+	long     int // promised holds that are long enough to contain an observation
 }
 
-// observable is the length of a hold from which it is expected to contain an observation of the store.
+// observable is the minimum length of a hold that is expected to contain an observation of the store.
 const observable = 100 * time.Millisecond
 
 type backedKey struct {
 	key *projection.Key
 	sightings
 	open    []comparison              // observations during holds that have not ended
-	settled map[entrySet]*comparisons // by the set of the entries that lasted long enough
+	settled map[entrySet]*comparisons // comparisons with ended holds, by the set of entries that lasted long enough
 }
 
 // comparison compares an observation with the promise of a hold.
@@ -43,10 +44,10 @@ type comparison struct {
 	reply   time.Duration
 	stated  time.Duration  // end of the promise at the time of the observation
 	longest []histories.Op // the entry with the longest lease, or no entry
-	bounded bool           // whether the promise has no end, an entry expires, or there is no entry
+	bounded bool           // whether remaining times can be compared: the promise has no end, an entry expires, or there is no entry
 }
 
-// comparisons holds the first of the comparisons in which the same entries lasted long enough, and their number.
+// comparisons counts the comparisons in which the same entries lasted long enough. It stores the first one.
 type comparisons struct {
 	comparison
 	n int
@@ -81,8 +82,8 @@ func (x *backed) observed(s *backedKey, o sighting) {
 	}
 }
 
-// during compares an observation with the promise of a hold. Whether the hold lasted until the end of the observation is
-// known only after the hold has ended.
+// during compares an observation with the promise of a hold. The comparison counts only if the hold lasted until the
+// end of the observation. This is known only after the hold has ended.
 func (x *backed) during(s *backedKey, h *projection.Hold, o sighting) {
 	f := comparison{hold: h, call: o.call, reply: o.reply, stated: h.Stated}
 	f.bounded = h.Stated == histories.Forever || len(o.entries) == 0
@@ -137,7 +138,7 @@ func (s *backedKey) settle(f comparison) {
 	s.settled[f.enough].n++
 }
 
-// Fault handles a fault that ends a client. The outcome of its outstanding acquire is unknown.
+// Fault handles a fault that ends a client. The outcome of the client's outstanding acquire is unknown.
 func (x *backed) Fault(ev histories.Event) {
 	for i := range x.keys {
 		x.keys[i].occupied.gone(ev.Op.Client, ev.Op.Call, x.unknownHold)
@@ -149,7 +150,7 @@ func (x *backed) Finding() checker.Finding {
 	for i := range x.keys {
 		s := &x.keys[i]
 		if s.backing&^s.passive == 0 {
-			continue // the entries of this key are unknown
+			continue // it is unknown which entries of the store belong to this key
 		}
 		attributed = true
 		for enough, f := range s.settled {

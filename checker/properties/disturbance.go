@@ -16,12 +16,12 @@ type spells struct {
 // spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
 type spell struct {
 	name        string
-	call, begun time.Duration // call and return of the injection; StillOpen if it has not returned
+	call, begun time.Duration // call: call time of the injection; begun: return time of the injection, or StillOpen
 	lossless    bool          // the fault loses no message and no data
 }
 
-// longestLossless is the duration from which a pause or a delay counts as a fault that can lose messages: client libraries
-// close a connection that was silent for about three seconds.
+// longestLossless is the maximum duration of a pause or a delay that loses no messages. After a longer fault messages
+// may be lost, because client libraries close a connection that was silent for about three seconds.
 const longestLossless = 2 * time.Second
 
 // Fault records that a fault begins or ends.
@@ -63,7 +63,7 @@ func (f *Facts) Fault(ev histories.Event) {
 	}
 }
 
-// Answered records that an acquire or a release returned with an unknown outcome.
+// Answered counts the acquires and releases that return with an unknown outcome. It ignores all other events.
 func (f *Facts) Answered(ev histories.Event) {
 	op := ev.Op
 	if ev.Return && op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
@@ -78,7 +78,7 @@ func (f *Facts) disturbed(client int32, from time.Duration) bool {
 	return s != nil && (len(s.open) > 0 || s.ended >= from)
 }
 
-// overlapped reports whether a fault of the client, of a server or of the network lasted at or after the given time.
+// overlapped reports whether a fault affected the client, a server or the network at or after the given time.
 func (f *Facts) overlapped(client int32, from time.Duration) bool {
 	return f.disturbed(client, from) || f.disturbed(histories.Harness, from)
 }
@@ -94,7 +94,7 @@ func (f *Facts) calm() bool {
 }
 
 // after returns the later of the given time and the end of the faults of the client, the servers and the network. It
-// returns Forever if one of them lasts.
+// returns Forever if one of these faults has not been healed.
 func (f *Facts) after(client int32, from time.Duration) time.Duration {
 	for _, c := range []int32{client, histories.Harness} {
 		if s := f.faults[c]; s != nil {
@@ -106,7 +106,8 @@ func (f *Facts) after(client int32, from time.Duration) time.Duration {
 	return from
 }
 
-// last is after at the end of the history: a fault that was not healed by then lasted until its injection returned.
+// last is like the method after, but is used at the end of the history. A fault that was never healed counts as ended
+// when its injection returned.
 func (f *Facts) last(client int32, from time.Duration) time.Duration {
 	for _, c := range []int32{client, histories.Harness} {
 		if s := f.faults[c]; s != nil {

@@ -20,7 +20,7 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // numbers of grants; empty counts those received after the hold had ended, unstated those whose hold has an unknown end
+	grants, empty, unstated int // numbers of grants: all (grants), received after the hold had ended (empty), and without a known end of the hold (unstated)
 	open                    projection.PerKey[[]*overlap]
 	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
 	shown                   [2]*projection.Hold

@@ -9,12 +9,13 @@ import (
 	"lockbench/histories"
 )
 
-// handOffs checks that a key that was released is soon granted to a client that waits for it, and so is a key that no client
-// held.
+// handOffs checks that a free key is soon granted to a waiting client. A key is free after its release, and before its
+// first grant.
 //
-// After a fault that can lose a message or data, or an unknown outcome, the store may have a hold or a request of a client
-// that is gone. A key is then judged again once a client was granted it while no other client requested it. A pause or a
-// delay loses nothing: the time counts from its end, because the store may grant the key to the client that is paused.
+// Some faults can lose a message or data. After such a fault, or an unknown outcome, the store may still have the hold
+// or the request of a client that no longer exists. The key is then judged again after a grant to one client while no
+// other client requested it. A pause or a delay loses nothing. The wait then counts from the end of the fault, because
+// the store may have granted the key to the paused client.
 type handOffs struct {
 	timed
 	keys    projection.PerKey[handOff]
@@ -26,10 +27,10 @@ type handOff struct {
 	key   *projection.Key
 	used  bool
 	known bool          // whether the key is known to be free since the time free
-	free  time.Duration // return of the release; 0 before the first grant
-	last  histories.Op  // the release
-	open  outstanding   // acquires with a timeout or without limit; tries do not wait
-	clean int           // Facts.losses up to which nothing in the store can hinder a grant
+	free  time.Duration // time at which the last release returned; 0 before the first grant
+	last  histories.Op  // last release of the key
+	open  outstanding   // outstanding acquires that wait; tries are not included
+	clean int           // value of Facts.losses when the store last certainly had nothing that could hinder a grant
 }
 
 func (x *handOffs) of(k *projection.Key) *handOff {

@@ -9,13 +9,13 @@ import (
 	"lockbench/histories"
 )
 
-// noticeTime is added to a third of a lease to get the time within which a holder must learn of a loss.
+// noticeTime plus a third of a lease is the time within which a holder must learn of a loss.
 const noticeTime = 100 * time.Millisecond
 
 // notices checks that a holder learns in time that its lease has ended, or that a renewal was refused.
 type notices struct {
 	timed
-	due     map[*projection.Hold]time.Duration // return of a refused renewal, by hold
+	due     map[*projection.Hold]time.Duration // time at which a renewal was refused, by hold
 	judged  int
 	longest time.Duration
 }
@@ -24,7 +24,7 @@ func newNotices(m monitor) *notices {
 	return &notices{timed: timed{monitor: m}, due: map[*projection.Hold]time.Duration{}}
 }
 
-// applies reports whether the lock tells losses and renewals.
+// applies reports whether the property is applicable: the lock reports both losses and renewals.
 func (x *notices) applies() bool { return x.Header.ReportsLoss && !x.Header.SilentRenewals }
 
 func (x *notices) Event(k *projection.Key, ev histories.Event) {
@@ -52,7 +52,7 @@ func (x *notices) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	if !h.Promised || h.Until == histories.Forever {
 		return
 	}
-	due := h.Over // the latest end: a paused process stamps its own renewals too early
+	due := h.Over // use the latest possible end of the lease, because a paused process may record a renewal with too early a time
 	if refused, ok := x.due[h]; ok {
 		due = min(due, refused)
 	}

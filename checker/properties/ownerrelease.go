@@ -34,7 +34,8 @@ type releases struct {
 	refused int // number of refused releases by clients that did not hold the key
 }
 
-// asker is a client that acquires a key. releases.unknown maps it to the call of its latest acquire with an unknown outcome.
+// asker is a client together with a key that it acquires. The map releases.unknown contains the call time of the latest
+// acquire with an unknown outcome, by asker.
 type asker struct {
 	client int32
 	key    int
@@ -66,7 +67,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	case op.Kind == histories.Release:
 		a, ok := x.open[op.Client]
 		delete(x.open, op.Client)
-		if ok && x.Shaken && (a.why == again || a.why == late) { // a clock set back extends a lease, and a failover may restore a hold
+		if ok && x.Shaken && (a.why == again || a.why == late) { // the hold may still exist: a clock that is set back extends a lease, and a failover may restore a hold
 			x.tried[a.why]--
 			return
 		}
@@ -86,7 +87,7 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
 		vanished := h.Vanished > 0 && op.Call > h.Vanished
-		return a, vanished || op.Call > h.Over && !x.Header.SilentRenewals // a renewal that the lock did not report extends the lease
+		return a, vanished || op.Call > h.Over && !x.Header.SilentRenewals // the lock may have extended the lease by a renewal that it did not report
 	}
 	for _, h := range slices.Concat(k.Live, k.Releasing) {
 		if op.Hold != 0 && h.Number() == op.Hold && h.Acquire.Client != op.Client {
@@ -117,8 +118,8 @@ func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
 	return a, true
 }
 
-// reentered reports whether the client of a hold may have acquired its key again, by an acquire with an unknown outcome. The
-// lock may then rightly accept one release more.
+// reentered reports whether the client of a hold may have acquired its key again, by an acquire with an unknown
+// outcome. The lock may then rightly accept one more release.
 func (x *releases) reentered(g *projection.PastAcquire) bool {
 	return x.unknown[asker{g.Acquire.Client, g.Key}] > g.Acquire.Call
 }

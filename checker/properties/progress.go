@@ -117,8 +117,8 @@ func (x *Facts) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// unanswered is explains for a hold whose release has no answer. If the lock has leases, such a release explains refusals
-// for at most a lease, unless a fault affected the client.
+// unanswered is like explains, but for a hold whose release was not answered. If the lock has leases, such a hold
+// explains refusals for at most one lease after the call of the release, unless a fault affected the client.
 func (x *Facts) unanswered(h *projection.Hold) time.Duration {
 	until := x.explains(h)
 	if until < histories.Forever || h.Until == histories.Forever || x.disturbed(h.Acquire.Client, h.Release.Call) {

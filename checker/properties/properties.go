@@ -116,7 +116,7 @@ type Facts struct {
 	lasting bool              // a lease that does not expire was granted
 	faults  map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network
 	upsets  int               // number of faults and unknown outcomes so far
-	losses  int               // upsets without the faults that lose no message and no data
+	losses  int               // number of faults and unknown outcomes so far that may have lost messages or data
 	healed  time.Duration     // end of the latest fault that was healed
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
@@ -131,7 +131,7 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + 2*f.Slack
 }
 
-// unknownHold is like unknownUntil, but regards renewals that the history does not contain.
+// unknownHold is like unknownUntil, but returns Forever if the lock may renew a hold without a record in the history.
 func (f *Facts) unknownHold(from time.Duration) time.Duration {
 	if f.Header.SilentRenewals {
 		return histories.Forever

@@ -141,7 +141,8 @@ func (x *recoveries) Change(k *projection.Key, h *projection.Hold, c projection.
 	}
 }
 
-// settle ends the wait behind another hold if only a release without an answer explains it, and the lease has expired.
+// settle ends the wait behind another hold if that hold can no longer explain the wait. This is so if the hold has an
+// unanswered release and its lease has expired.
 func (x *recoveries) settle(b *bereft, now time.Duration, granted *projection.Hold) {
 	v := b.victim
 	if v == nil || !v.behind {

@@ -11,7 +11,7 @@ import (
 
 // renewals checks that a lease is renewed in time, and only while the client holds the key.
 type renewals struct {
-	timed    // late renewals; the other violations are counted at once
+	timed    // counts late renewals at the end of the history; other violations are counted at once
 	held     map[*projection.Hold]*lease
 	answers  [3]int // by outcome
 	least    time.Duration
@@ -95,7 +95,7 @@ func (x *renewals) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 	case projection.Began:
 		l := &lease{until: h.Until, given: h.Given}
 		if x.Header.WaitsInside && l.until < histories.Forever {
-			l.until = max(l.until, h.Granted+h.Given) // the request that was granted may have been sent at any time since the call
+			l.until = max(l.until, h.Granted+h.Given) // the lease counts at most from the grant, because the granted request may have been sent at any time since the call
 		}
 		x.held[h] = l
 		if h.Promised && h.Until <= h.Granted {

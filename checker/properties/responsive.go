@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	// returnTime is added to the longest back-off of a lock to get the time after its deadline within which an operation
-	// must return.
+	// returnTime plus the longest back-off of a lock is the time within which an operation must return after its
+	// deadline.
 	returnTime = time.Second
-	// troubledTime replaces it after a fault, because client libraries have timeouts of several seconds.
+	// troubledTime is the time within which an operation must return if a fault affected the client, a server or the
+	// network. It is longer, because client libraries have timeouts of several seconds.
 	troubledTime = 10 * time.Second
 )
 
@@ -44,10 +45,11 @@ func (x *returns) Event(_ *projection.Key, ev histories.Event) {
 	x.open[op.Client] = &called
 }
 
-// Fault handles a fault that ends a client. Its operations will not return.
+// Fault handles a fault that ends a client. The client's outstanding operation will not return.
 func (x *returns) Fault(ev histories.Event) { delete(x.open, ev.Op.Client) }
 
-// judge checks one operation that was seen until the given time. calm is the end of the faults that may have delayed it.
+// judge checks one operation. until is the time of its return, or the end of the history. calm is the end of the faults
+// that may have delayed the operation.
 func (x *returns) judge(op *histories.Op, until, calm time.Duration) {
 	deadline := op.Call
 	if op.Kind == histories.Acquire {

@@ -20,17 +20,18 @@ const maxEntries = 64
 // entrySet is a set of entries of a key, by number.
 type entrySet uint64
 
-// single returns the set with one entry. Numbers out of range share a bit.
+// single returns the set that contains only the entry with this number. Entries whose numbers are out of range share a bit
+// with other entries.
 func single(number int64) entrySet { return 1 << (uint64(number) % maxEntries) }
 
-// bit returns the set with the entry of an observation.
+// bit returns the set that contains only the entry of the operation.
 func bit(op *histories.Op) entrySet { return single(op.Fence) }
 
-// sightings collects the observations of one key, and learns which entries of the store back its holds. An entry such as a
-// counter of fencing tokens, which is the same while the key is held and when it is free afterwards, backs none.
+// sightings collects the observations of one key, and learns which entries of the store back its holds. An entry backs
+// no hold if its content stays the same when a hold ends. An example is a counter of fencing tokens.
 type sightings struct {
 	pending  sighting
-	inHold   map[int64]int64 // content of each entry at the last observation of a hold, by number; nil if an acquire came since
+	inHold   map[int64]int64 // content of each entry at the last observation during a hold, by entry number; nil if an acquire has returned since
 	passive  entrySet        // entries that back no hold
 	active   entrySet        // entries whose content changed at the end of a hold
 	backing  entrySet        // entries seen during a hold
@@ -38,7 +39,8 @@ type sightings struct {
 	occupied occupation
 }
 
-// add adds an operation. It returns the observation once it is complete.
+// add adds an operation to the current observation. If the observation is now complete, add returns the observation and
+// true.
 func (s *sightings) add(op *histories.Op) (sighting, bool) {
 	p := &s.pending
 	if p.call != op.Call || len(p.entries) == 0 {
@@ -59,7 +61,7 @@ func (s *sightings) add(op *histories.Op) (sighting, bool) {
 	return done, true
 }
 
-// acquire handles an event of an acquire.
+// acquire handles the call or the return of an acquire.
 func (s *sightings) acquire(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
 	s.occupied.event(ev, unknownUntil)
 	if ev.Return {
@@ -67,7 +69,8 @@ func (s *sightings) acquire(ev histories.Event, unknownUntil func(time.Duration)
 	}
 }
 
-// learn learns from a complete observation, and reports whether certainly no client held the key during it.
+// learn learns from a complete observation which entries back holds. free reports whether certainly no client held the
+// key during the observation.
 func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
 	if s.occupied.free(k, o.call) {
 		s.freed(o)
@@ -81,12 +84,13 @@ func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
 	return false
 }
 
-// within reports whether an observation lies within a promised hold, unless it turns out that the hold ended earlier.
+// within reports whether an observation lies within a promised hold. Later events may still show that the hold ended
+// earlier.
 func (o *sighting) within(h *projection.Hold) bool {
 	return h.Granted <= o.call && h.Promised && h.Stated > o.reply
 }
 
-// held learns from an observation during a hold.
+// held learns from an observation during a hold. It stores the content of each entry.
 func (s *sightings) held(o sighting) {
 	s.inHold = map[int64]int64{}
 	for i := range o.entries {
@@ -95,7 +99,8 @@ func (s *sightings) held(o sighting) {
 	}
 }
 
-// freed learns from an observation while no client held the key.
+// freed learns from an observation while no client held the key. It compares the content of each entry with the content
+// during the last hold.
 func (s *sightings) freed(o sighting) {
 	for number := range s.inHold {
 		s.cleared |= single(number) &^ o.present
@@ -115,14 +120,15 @@ func (s *sightings) freed(o sighting) {
 	}
 }
 
-// occupation records until when a client may hold a key, although the history has no hold at that time.
+// occupation records until when a client may hold a key although the history shows no hold. This happens, for example,
+// after an acquire with an unknown outcome.
 type occupation struct {
 	open  map[int32]bool // clients with an outstanding acquire
 	until time.Duration  // time until which an operation on the key may have an effect
 }
 
-// event updates the occupation at an event of an acquire. unknownUntil returns the latest end of a hold that an unanswered
-// acquire may have got.
+// event updates the occupation at the call or the return of an acquire. unknownUntil returns the latest end of a hold
+// that an unanswered acquire may have started.
 func (o *occupation) event(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
 	op := ev.Op
 	if !ev.Return {
@@ -132,7 +138,7 @@ func (o *occupation) event(ev histories.Event, unknownUntil func(time.Duration) 
 		o.open[op.Client] = true
 		return
 	}
-	if !o.open[op.Client] { // the lock chose the key, so that acquires of this key cannot be seen before they return
+	if !o.open[op.Client] { // the lock itself chose the key, so the history shows acquires of this key only when they return
 		o.until = histories.Forever
 	}
 	delete(o.open, op.Client)
@@ -150,7 +156,8 @@ func (o *occupation) gone(client int32, at time.Duration, unknownUntil func(time
 	}
 }
 
-// closed handles the end of a hold. Without a successful release, the hold lasts until its lease has certainly expired.
+// closed handles the end of a hold. Without a successful release, the store may keep the hold until the lease has
+// certainly expired. silent reports whether the lock may renew without a record in the history.
 func (o *occupation) closed(h *projection.Hold, silent bool) {
 	switch {
 	case h.Release.Kind != 0 && h.Release.Outcome == histories.OK:

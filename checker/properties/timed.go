@@ -6,15 +6,16 @@ import (
 	"lockbench/checker"
 )
 
-// answerTime is added to the longest back-off of a lock to get the time within which the lock must do what its client waits for.
+// answerTime plus the longest back-off of a lock is the time within which the lock must grant a free key, or return
+// after a timeout.
 const answerTime = 500 * time.Millisecond
 
 // maxOverruns is the maximum number of stored overruns of one monitor. Further overruns are not counted.
 const maxOverruns = 1 << 16
 
-// timed is the monitor of a property with a time limit. A pause of lockbench itself, which is known only at the end of the
-// history, extends each limit by twice the pause: the clients and the store may have been paused one after the other. The
-// witness is the longest overrun.
+// timed is the monitor of a property with a time limit. A pause of lockbench itself extends each limit by twice the
+// pause, because the clients and the store may have been paused one after the other. The length of the pause is known
+// only at the end of the history, so overruns are stored until then. The witness shows the longest overrun.
 type timed struct {
 	monitor
 	overruns []time.Duration
@@ -34,7 +35,8 @@ func (t *timed) overrun(by time.Duration) bool {
 	return worst
 }
 
-// finding is monitor.finding without the overruns that a pause of lockbench explains.
+// finding counts each overrun as a violation, unless a pause of lockbench explains it. It then returns the result of
+// monitor.finding.
 func (t *timed) finding(evidence string, reasons ...reason) checker.Finding {
 	for _, by := range t.overruns {
 		if by > 2*t.Stall {
@@ -51,7 +53,7 @@ func (o *outstanding) add(client int32, hold int64, call time.Duration) {
 	*o = append(*o, asked{client, hold, call})
 }
 
-// remove removes the acquire of a client. It reports whether there was one.
+// remove removes and returns the acquire of a client. It returns false if the client has no outstanding acquire.
 func (o *outstanding) remove(client int32) (asked, bool) {
 	for i, a := range *o {
 		if a.client == client {

@@ -8,10 +8,10 @@ import (
 	"lockbench/histories"
 )
 
-// earlyBy is added to the longest back-off of a lock to get the time by which an acquire may be refused before its timeout.
+// earlyBy plus the longest back-off of a lock is the time by which an acquire may be refused before its timeout.
 const earlyBy = 100 * time.Millisecond
 
-// timeouts checks that an acquire returns when its timeout ends, and not earlier unless it is granted.
+// timeouts checks that an acquire is not refused before its timeout, and that it returns soon after its timeout.
 type timeouts struct {
 	timed
 	waits int
@@ -43,7 +43,7 @@ func (x *timeouts) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// named describes the timeout of an acquire.
+// named describes the timeout of an acquire in words, for a report.
 func (x *timeouts) named(wait time.Duration) string {
 	switch wait {
 	case histories.Try:

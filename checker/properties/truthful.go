@@ -8,22 +8,22 @@ import (
 	"lockbench/histories"
 )
 
-// answers checks that definite answers are true: a release or a renewal of a valid hold is not refused, and neither is an
-// acquire of a key that is certainly free and that no other client requests. A repeated release is not refused while the
-// store still has the hold.
+// answers checks that definite answers are true. A release or a renewal of a valid hold must not be refused. An acquire
+// must not be refused if the key is certainly free and no other client requests it.
+// A repeated release must not be refused while the store still has the hold.
 type answers struct {
 	monitor
 	keys      projection.PerKey[answered]
 	releasing map[int32]*releasing // outstanding releases, by client
-	lost      map[int32]int64      // hold that was reported as lost last, by client
+	lost      map[int32]int64      // number of the hold that was last reported as lost, by client
 	definite  int                  // number of definite answers
 }
 
 type answered struct {
-	free  time.Duration // time from which on the key is free, unless a client holds it; Forever if unknown
+	free  time.Duration // time from which the key is free if no client holds it; Forever: unknown
 	stray time.Duration // return of the latest release by a client that may not have held the key
 	open  []request     // outstanding acquires
-	clean int           // Facts.upsets up to which nothing in the store can hinder a grant
+	clean int           // value of Facts.upsets when the store last certainly had nothing that could hinder a grant
 	used  bool
 	last  histories.Op // last release
 
@@ -97,7 +97,8 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-// acquired checks the answer to an acquire.
+// acquired handles the return of an acquire. It counts a violation if the key was certainly free and the acquire was
+// refused.
 func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
 	contended := x.gone(w, op.Client)
 	if op.Outcome != histories.Refused || op.Error == histories.Cancelled || contended || w.clean != x.upsets {
@@ -117,7 +118,8 @@ func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
 		op, k.Name, op.Call, op.Return, since)
 }
 
-// gone removes the outstanding acquire of a client. It reports whether the acquire was contended, or its call is unknown.
+// gone removes the outstanding acquire of a client. The result is true if the acquire was contended, or if its call is
+// unknown.
 func (x *answers) gone(w *answered, client int32) (contended bool) {
 	for i, r := range w.open {
 		if r.client == client {
@@ -128,7 +130,7 @@ func (x *answers) gone(w *answered, client int32) (contended bool) {
 	return true
 }
 
-// Fault handles a fault that ends a client.
+// Fault handles a fault that ends a client. It removes the outstanding operations of the client.
 func (x *answers) Fault(ev histories.Event) {
 	delete(x.releasing, ev.Op.Client)
 	for i := range x.keys {
@@ -148,7 +150,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	switch {
 	case c == projection.Began:
 		if len(k.Live) > 1 {
-			w.stray = h.Granted // the holds of the key may have taken it from each other
+			w.stray = h.Granted // several clients hold the key, so one may have replaced the hold of another in the store
 		}
 		if alone := len(w.open) <= 1 && len(k.Live)+len(k.Releasing) == 1; alone && x.calm() {
 			w.clean = x.upsets
@@ -171,7 +173,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	}
 }
 
-// kept returns the time until which the store may have a hold that was not released successfully.
+// kept returns the time until which the store may still have a hold that was not released successfully.
 func (x *answers) kept(h *projection.Hold) time.Duration {
 	if x.Header.SilentRenewals || h.Over == histories.Forever {
 		return histories.Forever
@@ -179,7 +181,7 @@ func (x *answers) kept(h *projection.Hold) time.Duration {
 	return h.Over + max(0, x.Header.Bound.D()-x.Header.TTL.D()) + x.Slack
 }
 
-// ofHold checks a refused release or renewal of a hold.
+// ofHold handles a refused release or renewal of a hold. It counts a violation if the hold was certainly valid.
 func (x *answers) ofHold(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	w := x.of(k)
 	alone := len(k.Live)+len(k.Releasing) == 0 || len(k.Live) == 1 && k.Live[0] == h && len(k.Releasing) == 0
@@ -197,7 +199,7 @@ func (x *answers) ofHold(k *projection.Key, h *projection.Hold, op *histories.Op
 	}
 }
 
-// taken reports whether another client's release may have ended the hold.
+// taken reports whether another client's release or grant may have ended the hold.
 func (x *answers) taken(k *projection.Key, w *answered, h *projection.Hold) bool {
 	for client, r := range x.releasing {
 		if client != h.Acquire.Client && r.key == k.Index {
