@@ -1,6 +1,6 @@
-// Package broken has locks with one defect each, of a kind that was found in libraries. They show that the judge detects the
-// defect. Each is the lock set-px-lua of package redis with one change. All lists them. They run only if they are selected by
-// name.
+// Package broken contains locks that each have one deliberate defect. Defects of the same kind were found in libraries.
+// The locks show that the judge detects these defects. Each lock is like set-px-lua of package redis, with one change.
+// All returns the locks. A lock of this package runs only if it is selected by name.
 package broken
 
 import (

@@ -7,7 +7,8 @@ import (
 	"lockbench/impls/expect"
 )
 
-// falseRefusal answers each release that the lock was not held, as a library does that does not know the type of its answer.
+// falseRefusal is a lock whose releases free the lock but return ErrNotHeld. Some libraries do this because they expect
+// another type of reply from the store.
 func falseRefusal() impls.Impl {
 	return of("broken-false-refusal", "a release deletes the key and answers that the lock was not held",
 		func(lock impls.Lock) impls.Lock { return falselyRefusing{lock} },

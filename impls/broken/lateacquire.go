@@ -9,8 +9,9 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// lateAcquire continues in the background after the timeout of an acquire. When the key is granted, no client knows of it,
-// and the key stays locked for ten leases. Whether a short trial shows that as abandoned-acquire depends on when clients ask.
+// lateAcquire is a lock whose acquires continue in the background after their timeout. If such an acquire is granted,
+// no client knows of the hold, and the key stays locked for ten leases. In a short trial, the property
+// abandoned-acquire is violated only if other clients request the key at the right time.
 func lateAcquire() impls.Impl {
 	return of("broken-late-acquire", "an acquire continues in the background after its timeout",
 		func(lock impls.Lock) impls.Lock {
@@ -28,7 +29,7 @@ type continuing struct {
 	running waiting.Group
 }
 
-// leases is the number of leases for which an acquire in the background takes the key.
+// leases is the lease of an acquire in the background, as a multiple of the requested lease.
 const leases = 10
 
 func (l *continuing) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {

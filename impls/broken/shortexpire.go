@@ -11,7 +11,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// shortExpire promises its whole TTL and sets half of it in the store. As long as holds are short, no client notices.
+// shortExpire is a lock that promises the whole requested lease, but sets an expiry after half of it in the store.
+// Clients with short holds do not notice the defect.
 func shortExpire() impls.Impl {
 	return impls.Impl{
 		Name: "broken-short-lease", Control: true, Store: "redis", Deployment: "single", Leased: true, BackOff: waiting.LongestPause,
@@ -40,7 +41,7 @@ type halfLease struct {
 func (l *halfLease) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		g := impls.Grant{Token: impls.Token(l.env.Rand), Validity: req.TTL}
-		set, err := l.SetNX(ctx, l.Key(req.Key), g.Token, req.TTL/2).Result() // the defect: half of the promise
+		set, err := l.SetNX(ctx, l.Key(req.Key), g.Token, req.TTL/2).Result() // the defect: the expiry is half of the promised lease
 		if err == nil && !set {
 			err = impls.ErrBusy
 		}

@@ -7,8 +7,9 @@ import (
 	"lockbench/impls/expect"
 )
 
-// silentWatchdog promises to report the loss of a hold, but its watchdog has stopped: it neither renews nor reports. A lease
-// is half of the requested one, so that a hold outlives it by a whole requested lease in the workload long-hold.
+// silentWatchdog is a lock whose watchdog has stopped. The lock promises to renew holds and to report their loss, but
+// does neither. It sets only half of the requested lease. In the workload long-hold, a hold therefore outlives its
+// lease by a whole requested lease.
 func silentWatchdog() impls.Impl {
 	lock := of("broken-silent-watchdog", "the watchdog has stopped: a hold is neither renewed nor reported as lost",
 		func(lock impls.Lock) impls.Lock { return silent{lock} },
@@ -22,6 +23,6 @@ type silent struct{ impls.Lock }
 func (l silent) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	req.TTL /= 2
 	hold, err := l.Lock.Acquire(ctx, req)
-	hold.Lost = make(chan struct{}) // never closed
+	hold.Lost = make(chan struct{}) // never closed, so a loss is never reported
 	return hold, err
 }

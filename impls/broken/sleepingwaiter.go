@@ -10,7 +10,8 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// sleepingWaiter misses each notification: a waiter tries again only when the lease of the holder would have ended.
+// sleepingWaiter is a lock whose waiters miss every notification of a release. A waiter tries again only after a whole
+// lease.
 func sleepingWaiter() impls.Impl {
 	lock := of("broken-sleeping-waiter", "a waiter misses each release and sleeps for a lease",
 		func(lock impls.Lock) impls.Lock { return sleeping{lock} },

@@ -8,7 +8,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// slowRelease waits in each release until the next renewal is due, a third of a lease later.
+// slowRelease is a lock whose releases wait for a third of a lease, as if for the next renewal.
 func slowRelease() impls.Impl {
 	return of("broken-slow-release", "a release waits for the next tick of the renewal, a third of a lease",
 		func(lock impls.Lock) impls.Lock { return slowly{lock} },

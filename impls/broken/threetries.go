@@ -10,7 +10,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// threeTries stops after three tries, whatever the timeout of the acquire.
+// threeTries is a lock that refuses an acquire after three tries, even if the timeout of the acquire is much longer.
 func threeTries() impls.Impl {
 	return of("broken-three-tries", "an acquire stops after three tries, whatever its timeout",
 		func(lock impls.Lock) impls.Lock { return impatient{lock} },

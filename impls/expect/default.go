@@ -18,8 +18,8 @@ const (
 // Faults returns the names of the faults for which Default states expectations.
 func Faults() []string { return strings.Fields("none " + clientFaults + " " + networkFaults) }
 
-// Default returns what any lock with the capabilities of l is expected to do. docs/reference/expectations.md has the same
-// table. An author's expectation overrides the default one; see Override.
+// Default returns the expectations that follow from the capabilities of a lock. docs/reference/expectations.md lists
+// them in a table. An author's expectation overrides a default one; see Override.
 func Default(l impls.Impl) []impls.Expectation {
 	all := slices.Concat(
 		Excludes("at most one client holds a lock"),
@@ -33,7 +33,7 @@ func Default(l impls.Impl) []impls.Expectation {
 	if l.Leased {
 		all = append(all, leased(l)...)
 	}
-	if l.Leased || l.Renews { // a watchdog must not renew what a cancelled acquire left in the store
+	if l.Leased || l.Renews { // a watchdog must not renew a hold that a cancelled acquire left in the store
 		all = append(all, Under("cancelled-acquire", Holds("a cancelled acquire holds a key for at most its lease", "abandoned-acquire", "no-orphan", "progress"))...)
 	}
 	if l.Session {
@@ -62,7 +62,7 @@ func leased(l impls.Impl) []impls.Expectation {
 		Backed(),
 		Under("holder-kill half-open kill-between", Holds("a lease that is not renewed expires", "recovery", "no-orphan")),
 		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))
-	if !l.Renews { // the watchdog of a living process may renew an abandoned hold forever
+	if !l.Renews { // a watchdog may renew an abandoned hold for as long as its process runs
 		all = append(all, Under("holder-abandon", Holds("a lease that is not renewed expires", "recovery", "no-orphan"))...)
 	}
 	return all
@@ -78,8 +78,8 @@ func renewed() []impls.Expectation {
 		Under("holder-stall slow-network server-pause", Excludes(because)))
 }
 
-// Override returns the default expectations, followed by the author's. An author's expectation replaces the default for
-// the same property, fault, workload and deployment.
+// Override returns the default expectations, followed by the author's expectations. An author's expectation replaces
+// the default for the same property, fault, workload and deployment.
 func Override(defaults, author []impls.Expectation) []impls.Expectation {
 	same := func(a, b impls.Expectation) bool {
 		return a.Property == b.Property && a.Fault == b.Fault && a.Workload == b.Workload && a.Deployment == b.Deployment

@@ -88,7 +88,7 @@ func rows(all []impls.Expectation) (out []row) {
 			out[i].faults = append(out[i].faults, e.Fault)
 		}
 	}
-	for i := 0; i < len(out); i++ { // join rows that differ only in the fault
+	for i := 0; i < len(out); i++ { // merge rows that differ only in the fault
 		for j := len(out) - 1; j > i; j-- {
 			if out[i].workload == out[j].workload && out[i].because == out[j].because && slices.Equal(out[i].properties, out[j].properties) {
 				out[i].faults = append(out[i].faults, out[j].faults...)

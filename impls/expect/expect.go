@@ -57,14 +57,14 @@ func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
 }
 
-// Between limits the given expectations to runs whose clients are spread over at least the given number of processes.
+// Between limits the given expectations to runs with at least the given number of processes.
 func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
 
 // Under limits the given expectations to trials with one of the given faults. The parameter faults is a list of fault
-// names, separated by spaces. A name may be that of a fault that does not apply to the lock, so that locks can share lists:
-// no trial injects the fault, and the expectation has no effect.
+// names, separated by spaces. The list may contain faults that do not apply to the lock, so that several locks can
+// share a list. No trial injects such a fault, so the expectation has no effect.
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {

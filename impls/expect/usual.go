@@ -10,7 +10,7 @@ import (
 // the guarded resource checks fencing tokens: the resource refuses a token lower than one it has seen.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
-// Answers returns the expectations that every answer of a lock is true and comes in time.
+// Answers returns the expectations that every answer of a lock is true and that every operation returns in time.
 func Answers() []impls.Expectation {
 	all := slices.Concat(
 		Holds("a valid hold is not refused, and neither is the acquire of a free key", "truthful-answer"),
@@ -37,8 +37,9 @@ func ComparedRelease() []impls.Expectation {
 	return In("misuse", Holds("the release compares before it frees, in one step", "owner-release"))
 }
 
-// Backed returns the expectations of a lock whose lease is an expiry in the store: the store has the lock for as long as
-// the lock promised it. A fault of a client or of its network does not change the store.
+// Backed returns the expectations of a lock whose lease is an expiry time in the store. The store must have the key for
+// as long as the lock promised. This also applies under faults of a client or of its network, because they do not
+// change the store.
 func Backed() []impls.Expectation {
 	return Under("none holder-stall process-pause holder-kill partition",
 		Holds("the lease is set in the store before it is promised", "backed-promise"))

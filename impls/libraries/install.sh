@@ -14,13 +14,13 @@ folder=${LOCKBENCH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/lockbench/libraries/$
 # field prints the value of a top-level field of library.yaml.
 field() { sed -n "s/^$1: *//p" "$source/library.yaml" | tr -d '"'; }
 
-# also prints the packages that the version needs beside the library itself, as name:version.
+# also prints the packages that the version needs in addition to the library, as name:version.
 also() {
 	field with | tr -d '[],"' | tr ' ' '\n' | sed '/^$/d'
 	sed -n "/^ *- version: $version\$/,/^ *- version:/s/^ *with: *//p" "$source/library.yaml" | tr -d '[],"' | tr ' ' '\n' | sed '/^$/d'
 }
 
-# maven writes a project with the library, copies the jars of its dependencies, and compiles the adapter.
+# maven writes a project that depends on the library, copies all jars, and compiles the adapter.
 maven() {
 	{
 		echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
@@ -52,13 +52,13 @@ crate() {
 	cp ../target/release/adapter worker
 }
 
-# pypi installs the library and its dependencies into the folder of the adapter, from which Python imports them.
+# pypi installs the library and its dependencies into the folder of the adapter. Python imports them from there.
 pypi() {
 	python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --upgrade --target . \
 		"$(field package)==$version" $(also | sed 's/:/==/')
 }
 
-# npm_package installs the library and exactly the packages that library.yaml names beside it.
+# npm_package installs the library and only those additional packages that library.yaml names.
 npm_package() {
 	npm install --silent --no-audit --no-fund --no-package-lock --no-save --ignore-scripts --legacy-peer-deps --prefix . \
 		"$(field package)@$version" $(also | sed 's/\(.*\):/\1@/')
@@ -76,7 +76,7 @@ if [ ! -f "$folder/installed" ]; then
 	esac >&2
 	touch installed
 fi
-case $(field language) in # an adapter that may have changed since
+case $(field language) in # copy the adapter again, because it may have changed since the installation
 python) cp "$workers/python/lockbench_worker.py" "$source"/*.py "$folder" ;;
 node) cp "$workers/node/lockbench-worker.mjs" "$source"/*.mjs "$folder" ;;
 esac

@@ -17,8 +17,9 @@ import (
 
 const describe = `{"lockbench_worker":2,"describe":true,"nodes":[],"prefix":"","process":0,"seed":0,"resource":""}` + "\n"
 
-// TestInstalled installs every version of the libraries whose folders match LOCKBENCH_LIBRARIES, such as python/*, and starts
-// each worker to compare its description with library.yaml. It is skipped without that variable, because it downloads packages.
+// TestInstalled installs every version of the libraries whose folders match the environment variable
+// LOCKBENCH_LIBRARIES, such as python/*. It starts each worker and compares the worker's description with library.yaml.
+// The test downloads packages, so it is skipped unless the variable is set.
 func TestInstalled(t *testing.T) {
 	pattern := os.Getenv("LOCKBENCH_LIBRARIES")
 	if pattern == "" {
@@ -43,7 +44,7 @@ func TestInstalled(t *testing.T) {
 	}
 }
 
-// start installs a version and compares the description of its worker with the library's.
+// start installs a version and starts its worker. It compares the worker's description with that of the library.
 func (l library) start(t *testing.T, version string) {
 	var log bytes.Buffer
 	install := exec.CommandContext(t.Context(), "sh", "install.sh", l.Language+"/"+l.Name, version)

@@ -1,5 +1,6 @@
-// Package libraries tests the descriptions of third-party libraries: each folder <language>/<library> has a library.yaml with
-// the versions to test, and the adapter that lets lockbench test them. install.sh installs one version.
+// Package libraries tests the descriptions of third-party libraries. Each folder <language>/<library> contains the file
+// library.yaml with the versions to test, and an adapter that lets lockbench test the library. install.sh installs one
+// version.
 package libraries
 
 import (
@@ -22,7 +23,7 @@ type library struct {
 	Language string
 	Registry string
 	Package  string
-	With     []string // packages that every version needs beside the library, as name:version
+	With     []string // packages that every version needs in addition to the library, as name:version
 	Store    string
 	Start    string // command of the worker; {folder} is the folder that install.sh prints
 	Versions []version
@@ -32,16 +33,16 @@ type library struct {
 type version struct {
 	Version   string
 	State     string   // bad, fixed or current
-	With      []string // packages that this version needs beside the library
-	Argument  string   // of the adapter, if it has several ways of using the library
-	Defect    string   // of a bad version: what is wrong, and the upstream issue
-	Situation string   // of a bad version: what has to happen for the defect to show
-	Question  string   // of a bad version: the property that is violated, or none
-	ShownBy   string   `yaml:"shown_by"` // flags of lockbench verify under which the defect shows, if there are any
-	Case      string   // file beside the description with a case (docs/case.schema.json) in which the defect shows
+	With      []string // packages that only this version needs in addition to the library
+	Argument  string   // command-line argument of the adapter, which selects how it uses the library; may be empty
+	Defect    string   // only for a bad version: its defect, with the upstream issue
+	Situation string   // only for a bad version: the events that make the defect visible
+	Question  string   // only for a bad version: name of the violated property, or "none"
+	ShownBy   string   `yaml:"shown_by"` // flags with which lockbench verify detects the defect; may be empty
+	Case      string   // name of a file in the same folder with a case (docs/case.schema.json) that shows the defect; may be empty
 }
 
-const maxAdapter = 50 // lines
+const maxAdapter = 50 // maximum number of lines of an adapter
 
 var (
 	registries = map[string]string{"pypi": "python", "npm": "node", "maven": "java", "go": "go", "crates": "rust"}
@@ -75,7 +76,7 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// mistakes returns what is wrong with a description in the given folder.
+// mistakes returns the mistakes in a description. folder is the folder of its library.yaml.
 func (l library) mistakes(folder string) []string {
 	var found []string
 	check := func(ok bool, mistake string) {
@@ -125,7 +126,7 @@ func (v version) mistakes() []string {
 	return found
 }
 
-// caseMistakes returns what is wrong with the case of a version.
+// caseMistakes returns the mistakes in the case file of a version, if there is one.
 func (v version) caseMistakes(library, folder string) []string {
 	if v.Case == "" {
 		return nil
@@ -151,7 +152,7 @@ func (v version) caseMistakes(library, folder string) []string {
 	return nil
 }
 
-// adapterMistakes returns what is wrong with the files beside a description.
+// adapterMistakes returns the mistakes in the adapter of a library: missing files, and files with too many lines.
 func adapterMistakes(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*"))

@@ -22,8 +22,8 @@ func main() {
 			return clientv3.NewFromURL(strings.TrimPrefix(env.Nodes[0], "etcd://"))
 		},
 		Release: func(ctx context.Context, _ *clientv3.Client, h worker.Hold[*concurrency.Mutex]) error {
-			err := h.Handle.Unlock(ctx)                                               // the session goes on, so that a second release reaches the mutex
-			if err != nil && strings.Contains(err.Error(), "already been released") { // v3.5 has no such error
+			err := h.Handle.Unlock(ctx)                                               // the session stays open, so that a second release reaches the mutex
+			if err != nil && strings.Contains(err.Error(), "already been released") { // version 3.5 of the library has no variable for this error
 				err = worker.ErrNotHeld
 			}
 			return err
@@ -32,7 +32,7 @@ func main() {
 }
 
 func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worker.Grant[*concurrency.Mutex], err error) {
-	// A session is not shared, because a mutex is granted again to the same session.
+	// Each acquire opens a session, because the library grants a mutex again to the session that holds it.
 	s, err := concurrency.NewSession(c, concurrency.WithTTL(int(r.TTL/time.Second)))
 	if err != nil {
 		return g, err

@@ -13,7 +13,7 @@ import (
 	worker "lockbench/impls/worker/go"
 )
 
-// client has one lock object for each client and key, which the client uses again.
+// client holds one lock object for each owner and key. Later acquires by the same owner use the same object.
 type client struct {
 	store *redis.Redis
 	locks sync.Map
@@ -26,8 +26,8 @@ func main() {
 			return &client{store: redis.New(strings.TrimSuffix(strings.TrimPrefix(env.Nodes[0], "redis://"), "/0"))}, nil
 		},
 		Try: func(_ context.Context, c *client, r worker.Request) (g worker.Grant[*redis.RedisLock], err error) {
-			g.Token = r.Owner + " " + r.Key           // the same in the store for each hold of a lock object
-			g.Validity = r.TTL + 500*time.Millisecond // go-zero adds it to each lease
+			g.Token = r.Owner + " " + r.Key           // all holds of a lock object have the same value in the store, so they have the same token
+			g.Validity = r.TTL + 500*time.Millisecond // go-zero adds 500 ms to each lease
 			found, _ := c.locks.LoadOrStore(g.Token, redis.NewRedisLock(c.store, r.Key))
 			g.Handle = found.(*redis.RedisLock)
 			g.Handle.SetExpire(int(r.TTL / time.Second))
@@ -39,7 +39,7 @@ func main() {
 	})
 }
 
-// refused returns a function that turns the result of a lock into an error.
+// refused returns a function that converts a result of the library to an error. A refusal becomes the error no.
 func refused(no error) func(ok bool, err error) error {
 	return func(ok bool, err error) error {
 		if err == nil && !ok {

@@ -16,7 +16,7 @@ import (
 func main() {
 	worker.Main(worker.Lock[*pglock.Client, *pglock.Lock]{
 		Name: "pglock-cirello", Store: "postgres", Can: []string{worker.Watchdog}, Shortest: time.Second,
-		Backoff: 5 * time.Second, // a waiter sleeps for a lease
+		Backoff: 5 * time.Second, // a waiter sleeps for a lease between two tries
 		Busy:    pglock.ErrNotAcquired, NotHeld: pglock.ErrLockAlreadyReleased, Open: open,
 		Acquire: func(ctx context.Context, c *pglock.Client, r worker.Request) (g worker.Grant[*pglock.Lock], err error) {
 			var options []pglock.LockOption
@@ -41,6 +41,6 @@ func open(env worker.Env) (*pglock.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = c.CreateTable() // fails if another process has created it
+	_ = c.CreateTable() // fails if another process has already created the table
 	return c, nil
 }

@@ -10,10 +10,10 @@ import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** A worker for Apache Curator: the class InterProcessMutex, or LeaderLatch with the argument latch. */
+/** A worker for the class InterProcessMutex of Apache Curator, or for LeaderLatch if an argument is given. */
 public class CuratorWorker {
     public static void main(String[] args) {
-        if (args.length > 0) LatchWorker.serve(); // does not return
+        if (args.length > 0) LatchWorker.serve(); // serve does not return
         new Worker<CuratorFramework, InterProcessMutex>("curator-java-mutex", CuratorWorker::connect)
                 .store("zookeeper")
                 .declare("session", "watchdog", "notifies", "reentrant", "cancel")
@@ -22,13 +22,13 @@ public class CuratorWorker {
                     var path = "/" + request.key().replace("/", "%2F");
                     var mutex = request.outer().orElseGet(() -> new InterProcessMutex(client, path));
                     if (!mutex.acquire(request.waitTime().toMillis(), TimeUnit.MILLISECONDS)) throw new Busy();
-                    return new Grant<>(mutex).validity(Duration.ZERO); // the recipe promises no duration
+                    return new Grant<>(mutex).validity(Duration.ZERO); // Curator promises no duration
                 })
                 .release((client, hold) -> hold.handle().release())
                 .run();
     }
 
-    /** Connects, and reports the loss of every hold when the session ends. */
+    /** Connects to ZooKeeper. When the session ends, the client reports the loss of every hold. */
     static CuratorFramework connect(Env env) throws InterruptedException {
         var session = (int) env.ttl().toMillis();
         var client = CuratorFrameworkFactory.newClient(env.addresses(), session, 5000, new ExponentialBackoffRetry(50, 5));

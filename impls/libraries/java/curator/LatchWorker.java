@@ -12,9 +12,9 @@ import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 
 /** The worker for the class LeaderLatch of Apache Curator: a client holds the lock while it is the leader. */
 public class LatchWorker {
-    private static final long ELECTION = 200; // milliseconds, for a latch cannot be tried
+    private static final long ELECTION = 200; // minimum wait in milliseconds, because a latch has no try without a wait
 
-    /** The latches by client and key. A client that lost its leadership remains a candidate, like a service. */
+    /** The latches by client and key. As in a service, a client that loses its leadership remains a candidate. */
     private static final Map<String, LeaderLatch> candidates = new ConcurrentHashMap<>();
 
     static void serve() {
@@ -33,7 +33,7 @@ public class LatchWorker {
                         throw new Busy();
                     }
                     candidates.put(candidate, latch);
-                    var grant = new Grant<>(latch).validity(Duration.ZERO); // the recipe promises no duration
+                    var grant = new Grant<>(latch).validity(Duration.ZERO); // Curator promises no duration
                     latch.addListener(new LeaderLatchListener() {
                         public void isLeader() {}
                         public void notLeader() { grant.lost(); }

@@ -12,7 +12,7 @@ import lockbench.Worker;
 import org.redisson.Redisson;
 import org.redisson.config.Config;
 
-/** A worker for the class LockTemplate of lock4j, with its executor for Redisson. */
+/** A worker for the class LockTemplate of lock4j. The executor of lock4j for Redisson implements the lock. */
 public class Lock4jWorker {
     public static void main(String[] args) {
         new Worker<LockTemplate, LockInfo>("lock4j", Lock4jWorker::open)

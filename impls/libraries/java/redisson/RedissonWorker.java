@@ -11,9 +11,9 @@ import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
 
-/** A worker for Redisson: RLock with the watchdog ("lock") or with explicit leases ("lease"), or "multilock". */
+/** A worker for Redisson. The argument is "lock" (with the watchdog), "lease" (with explicit leases) or "multilock". */
 public class RedissonWorker {
-    private static final long WATCHDOG = -1; // a lease that Redisson renews
+    private static final long WATCHDOG = -1; // as the lease, this value makes Redisson's watchdog renew the hold
 
     public static void main(String[] args) {
         var use = args.length == 0 ? "lock" : args[0];
@@ -25,7 +25,7 @@ public class RedissonWorker {
         worker.acquire((redisson, request) -> {
                     var lock = request.outer().orElseGet(() -> lock(redisson, use, request.key()));
                     var lease = use.equals("lock") && request.keepAlive() ? WATCHDOG : request.ttl().toMillis();
-                    var wait = request.waitTime().isZero() ? -1 : request.waitTime().toMillis(); // -1 also means to try once
+                    var wait = request.waitTime().isZero() ? -1 : request.waitTime().toMillis(); // Redisson tries once if the wait is -1
                     if (!lock.tryLock(wait, lease, TimeUnit.MILLISECONDS)) throw new Busy();
                     return new Grant<>(lock);
                 })
@@ -39,8 +39,8 @@ public class RedissonWorker {
     }
 
     private static RedissonClient connect(Env env, String use) {
-        var config = new Config().setCodec(StringCodec.INSTANCE); // the default of old versions fails on new JVMs
-        var watchdog = use.equals("lock") ? env.ttl() : env.ttl().dividedBy(2); // as leases of a minute with the default of 30 s
+        var config = new Config().setCodec(StringCodec.INSTANCE); // the default codec of old versions fails on new JVMs
+        var watchdog = use.equals("lock") ? env.ttl() : env.ttl().dividedBy(2); // half of a lease, like the default of 30 s with leases of a minute
         config.setLockWatchdogTimeout(watchdog.toMillis());
         config.useSingleServer().setAddress(env.node());
         return Redisson.create(config);

@@ -11,7 +11,7 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.springframework.jdbc.core.JdbcTemplate;
 
-/** A worker for ShedLock's JdbcTemplateLockProvider, with the clock of the database. */
+/** A worker for ShedLock's JdbcTemplateLockProvider, configured to use the clock of the database. */
 public class ShedLockWorker {
     private static final String TABLE = "CREATE TABLE IF NOT EXISTS shedlock (name VARCHAR(64) PRIMARY KEY, "
             + "lock_until TIMESTAMP NOT NULL, locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)";
@@ -32,7 +32,7 @@ public class ShedLockWorker {
         config.setJdbcUrl("jdbc:" + env.node().replace("postgres://", "postgresql://").replaceFirst("//.*@", "//"));
         config.setUsername("postgres");
         var jdbc = new JdbcTemplate(new HikariDataSource(config));
-        jdbc.execute("SELECT pg_advisory_xact_lock(1); " + TABLE); // two processes must not create the table at once
+        jdbc.execute("SELECT pg_advisory_xact_lock(1); " + TABLE); // wait, because two processes must not create the table at the same time
         return new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()
                 .withJdbcTemplate(jdbc).withLockedByValue("process-" + env.process()).usingDbTime().build());
     }

@@ -1,20 +1,20 @@
-// Lets lockbench test execute of Medusa's Redis locking provider, which runs a function while it holds a lock.
+// Lets lockbench test the method execute of Medusa's Redis locking provider. It runs a function while it holds a lock.
 import { serve, Grant, NotHeld } from "./lockbench-worker.mjs";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Redis } from "ioredis";
 import redisLock from "@medusajs/locking-redis/dist/services/redis-lock.js";
 
-const running = new AsyncLocalStorage(); // the grant that execute runs for
+const running = new AsyncLocalStorage(); // grant of the current call of execute
 
-/** A provider that keeps the result of the release at the end of execute. */
+/** A provider that records whether the release at the end of execute succeeded. */
 class Reporting extends redisLock.RedisLockingProvider {
   release = async (...args) => running.getStore().released = await super.release(...args);
 }
 
-const renews = "renewUntilStopped" in Reporting.prototype; // since 2.21.0; earlier versions use the timeout as the lease
+const renews = "renewUntilStopped" in Reporting.prototype; // true since 2.21.0; earlier versions use the timeout as the lease
 let provider;
 
-/** Returns a grant once execute runs its function, which then waits for the release. */
+/** Calls execute, and returns a grant when execute runs the given function. The function ends at the release. */
 function execute(key, ttl, wait) {
   const grant = new Grant(), times = { expire: ttl / 1000, timeout: (renews ? Math.min(wait, 1e8) : ttl) / 1000 };
   return new Promise((resolve, reject) => {
@@ -44,6 +44,6 @@ await serve({
   async release(grant) {
     await (grant.handle(), grant.done);
     if (!grant.released) throw new NotHeld();
-    grant.released = false; // a second release has no effect
+    grant.released = false; // a second release throws NotHeld
   },
 });

@@ -14,7 +14,7 @@ const lock = {
   releasesUnknown: true,
   open({ nodes }) {
     client = redis.createClient(nodes[0]);
-    client.on("error", () => {}); // each command fails as well
+    client.on("error", () => {}); // ignored, because each failed command also reports its error
     warlock = Warlock(client);
   },
   tryAcquire: ({ key, ttl }) => new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ const lock = {
   }),
 };
 
-if (Warlock({ script() {} }).touch) { // since 1.0.2
+if (Warlock({ script() {} }).touch) { // the method touch exists since 1.0.2
   lock.renew = async ({ key, token, ttl }) => {
     if (!(await warlock.touch(key, token, ttl))) throw new NotHeld();
   };

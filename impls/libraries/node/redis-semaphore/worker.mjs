@@ -3,7 +3,7 @@ import { serve, Busy, Grant, NotHeld } from "./lockbench-worker.mjs";
 import { Redis } from "ioredis";
 import { Mutex } from "redis-semaphore";
 
-/** A Mutex that reports its own renewals. */
+/** A Mutex that reports its automatic renewals. */
 class Reporting extends Mutex {
   async _refresh() {
     const sent = performance.now();
@@ -21,7 +21,7 @@ class Reporting extends Mutex {
 const once = { acquireAttemptsLimit: 1, retryInterval: 0 };
 let client;
 
-// A refresh that fails to reach the server is an unhandled rejection in some versions. The hold goes on.
+// In some versions, a refresh that does not reach the server causes an unhandled rejection. The worker must not end.
 process.on("unhandledRejection", (error) => console.error(error));
 
 await serve({
@@ -31,9 +31,9 @@ await serve({
   capabilities: ["watchdog", "lost"],
   expect: [{ property: "owner-release", verdict: "unspecified", because: "a release reports nothing" }],
   open({ nodes }) {
-    // A command that is sent again would be refused because of its own effect.
+    // Do not resend commands: the second SET NX would be refused, because the first one has already set the key.
     client = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 });
-    client.on("error", () => {}); // each command fails as well
+    client.on("error", () => {}); // ignored, because each failed command also reports its error
   },
   async tryAcquire({ key, ttl }) {
     const mutex = new Reporting(client, key, { ...once, lockTimeout: ttl, refreshInterval: ttl / 2, onLockLost: () => mutex.grant.lost() });

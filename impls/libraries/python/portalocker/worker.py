@@ -1,4 +1,4 @@
-"""Lets lockbench test the class RedisLock of portalocker, which holds a lock by a subscription."""
+"""Lets lockbench test the class RedisLock of portalocker, which holds a lock by a subscription to a channel."""
 import signal
 from urllib.parse import urlsplit
 
@@ -12,13 +12,13 @@ FOREVER = 1e6
 
 class Portalocker:
     def __init__(self, env):
-        node = urlsplit(env.nodes[0])  # from_url would leave out the retries with which Redis connects again by default
+        node = urlsplit(env.nodes[0])  # from_url would not set the default retries of lost connections
         self.store = redis.Redis(node.hostname, node.port, password=node.password, **RedisLock.DEFAULT_REDIS_KWARGS)
         self.held = {}
         signal.signal(signal.SIGINT, self.interrupted)
 
     def interrupted(self, *_):
-        """Serves the interrupt with which versions before 4.2.0 tell the process that a lock is lost, but not which one."""
+        """Handles SIGINT. Versions before 4.2.0 send it if a lock is lost, but do not state which lock."""
         for lock in list(self.held):
             self.lost(lock)
 
@@ -39,7 +39,7 @@ class Portalocker:
 
     def release(self, hold):
         if not self.held.pop(hold.handle, None):
-            raise lockbench.NotHeld  # a second release does nothing and reports nothing
+            raise lockbench.NotHeld  # report this here, because the library ignores a second release
         lost = getattr(hold.handle, "lost", False)
         hold.handle.release()
         if lost:

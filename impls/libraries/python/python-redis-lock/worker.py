@@ -8,7 +8,7 @@ import redis_lock
 
 
 class Reporting(redis_lock.Lock):
-    """A Lock that reports the renewals of its thread."""
+    """A Lock that reports its automatic renewals."""
 
     def extend(self, expire=None):
         sent, error = time.monotonic(), None
@@ -23,15 +23,15 @@ class Reporting(redis_lock.Lock):
 
 class PythonRedisLock:
     def __init__(self, env):
-        self.store = redis.StrictRedis.from_url(env.nodes[0], socket_timeout=env.ttl + 5)  # BLPOP blocks for a lease
+        self.store = redis.StrictRedis.from_url(env.nodes[0], socket_timeout=env.ttl + 5)  # BLPOP may block for a lease
 
     def acquire(self, request):
         lock = Reporting(self.store, request.key, expire=math.ceil(request.ttl), auto_renewal=request.keep_alive)
         lock.grant = lockbench.Grant(lock, token=lock.id, validity=math.ceil(request.ttl))
         deadline = time.monotonic() + request.wait
-        granted = lock.acquire(blocking=request.wait < 0)  # without a timeout it waits forever
+        granted = lock.acquire(blocking=request.wait < 0)  # blocks forever if the request has no timeout
         while not granted and (left := deadline - time.monotonic()) > 0:
-            granted = lock.acquire(timeout=min(math.ceil(left), math.ceil(request.ttl)))  # a longer timeout is an error
+            granted = lock.acquire(timeout=min(math.ceil(left), math.ceil(request.ttl)))  # the library rejects a timeout longer than the lease
         if not granted:
             raise lockbench.Busy
         return lock.grant

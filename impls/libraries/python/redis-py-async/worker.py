@@ -14,7 +14,7 @@ class RedisPyAsync:
     def __init__(self, env):
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
-        # A command that is sent again would be refused because of its own effect.
+        # Do not resend commands: the second SET NX would be refused, because the first one has already set the key.
         self.store = Redis.from_url(env.nodes[0], socket_timeout=2, retry=Retry(NoBackoff(), 0))
 
     def run(self, coroutine):

@@ -5,23 +5,23 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 struct Client {
-    manager: &'static LockManager, // leaked, because each lock borrows it
+    manager: &'static LockManager, // never freed, because each lock borrows the manager
     runtime: Runtime,
 }
 
 fn main() {
     Worker::<Client, Lock<'static>>::new("rslock", |env| {
         let mut manager = LockManager::new(env.nodes.clone());
-        manager.set_retry(1, 1); // the worker repeats it
+        manager.set_retry(1, 1); // one try, because the worker repeats tries
         Ok(Client { manager: Box::leak(Box::new(manager)), runtime: Builder::new_current_thread().enable_time().build()? })
     })
     .try_acquire(|client, request| {
         match client.runtime.block_on(client.manager.lock(request.key.as_bytes(), request.ttl.as_millis() as usize)) {
             Ok(lock) => {
-                let validity = Duration::from_millis((lock.validity_time as u64).min(3_600_000)); // an overflow is an hour
+                let validity = Duration::from_millis((lock.validity_time as u64).min(3_600_000)); // after an overflow in the library: an hour
                 Ok(Grant::new(lock).validity(Validity::For(validity)))
             }
-            Err(LockError::Unavailable) => Err(Error::Busy), // also if a server did not answer
+            Err(LockError::Unavailable) => Err(Error::Busy), // the library returns this also if a server did not answer
             Err(e) => Err(Error::Unknown(format!("{e:?}"))),
         }
     })
