@@ -29,12 +29,12 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const version = 2;
-const keptReleased = 16384; // released holds that are kept, because a hold may be released again
-const resourceTimeout = 9000; // lockbench waits 10 s for a reply
+const keptReleased = 16384; // maximum number of released holds that are kept, because a hold may be released again
+const resourceTimeout = 9000; // in milliseconds; shorter than the 10 s for which lockbench waits for a reply
 const longestError = 1000;
 
 const output = process.stdout.write.bind(process.stdout);
-process.stdout.write = process.stderr.write.bind(process.stderr); // whatever else is printed goes to standard error
+process.stdout.write = process.stderr.write.bind(process.stderr); // all other output of the program goes to standard error
 
 /** Refuses an acquire: another client holds the lock, and this acquire left nothing behind. */
 export class Busy extends Error {}
@@ -48,7 +48,7 @@ class Stale extends Error {}
 /** A lock that was granted. release and renew receive it again, with key, owner and ttl set. */
 export class Grant {
   #report; // writes a notice; set after the reply to the acquire
-  #early = []; // notices from before that reply
+  #early = []; // notices to write after the reply to the acquire
 
   /**
    * handle is the library's lock object, or any value. token identifies the grant in the store. fence is the fencing token.
@@ -79,7 +79,7 @@ export class Grant {
     else this.#early.push(notice);
   }
 
-  /** Writes the notices so far and all later ones. Only serve calls it. */
+  /** Writes the stored notices and all later ones. Only serve calls it. */
   openNotices(report) {
     this.#report = report;
     for (const notice of this.#early.splice(0)) report(...notice);
@@ -106,8 +106,9 @@ export class Grant {
  * effect. lock.busy and lock.notHeld are arrays of the library's error classes that mean the same. If lock.releasesUnknown is
  * true, release also receives holds that this process was never granted; their handle is undefined.
  *
- * lock.capabilities are those that no method implies, such as "watchdog". The other properties are fields of the description in
- * docs/reference/worker-protocol.md, such as name, doc, store, deployment, backoff_ms, shortest_lease_ms and start_ms.
+ * lock.capabilities contains the capabilities that do not follow from the methods, such as "watchdog". The other
+ * properties are fields of the description in docs/reference/worker-protocol.md, such as name, doc, store, deployment,
+ * backoff_ms, shortest_lease_ms and start_ms.
  */
 export async function serve(lock) {
   const { busy = [], notHeld = [], releasesUnknown, capabilities = [], ...about } = { backoff_ms: 20, ...lock };
@@ -116,9 +117,9 @@ export async function serve(lock) {
   const implied = { renew: lock.renew, probe: lock.probe, waits: lock.acquire, cancel: lock.tryAcquire };
   about.capabilities = [...new Set([...capabilities, ...Object.keys(implied).filter((c) => implied[c])])];
 
-  const holds = new Map(); // grants by the id of their acquire
+  const holds = new Map(); // grants by the id of the acquire
   const released = new Set(); // ids of released grants, the oldest first
-  const cancels = new Map(); // AbortControllers of the acquires under way, by id
+  const cancels = new Map(); // AbortControllers of the outstanding acquires, by id
   const env = { params: {}, ca_file: "" };
   const write = (line) => output(JSON.stringify(line) + "\n");
 
@@ -157,7 +158,7 @@ export async function serve(lock) {
     append: async (r) => void (await guarded("POST", r)),
   };
 
-  /** Calls tryAcquire until it is granted or the request ends. Returns the grant and the time at which the attempt was sent. */
+  /** Calls tryAcquire until it is granted or the request ends. Returns the grant and the time of the granted try. */
   async function poll(request, read) {
     for (;;) {
       const sent = performance.now();
@@ -166,12 +167,12 @@ export async function serve(lock) {
       } catch (error) {
         const left = request.wait < 0 ? about.backoff_ms : Math.min(about.backoff_ms, read + request.wait - performance.now());
         if (left <= 0 || !refuses("acquire", error)) throw error;
-        await sleep(left, undefined, { signal: request.signal }).catch(() => { throw error; }); // cancelled
+        await sleep(left, undefined, { signal: request.signal }).catch(() => { throw error; }); // the acquire was cancelled
       }
     }
   }
 
-  /** Keeps a released hold for a while. */
+  /** Keeps a released hold, because it may be released again. Deletes the oldest released hold if there are too many. */
   function forget(id) {
     released.add(id);
     if (released.size <= keptReleased) return;
@@ -241,7 +242,7 @@ export async function serve(lock) {
         answer(r, read);
       }
     }
-    process.exit(0); // releases nothing
+    process.exit(0); // ends the process without releasing holds
   } catch (error) {
     fail(error);
   }

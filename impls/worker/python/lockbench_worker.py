@@ -41,13 +41,13 @@ from dataclasses import dataclass
 __all__ = ["Busy", "Env", "Grant", "NotHeld", "Request", "serve"]
 
 VERSION = 2
-KEPT_RELEASED = 16384  # released holds that are kept, because a hold may be released again
+KEPT_RELEASED = 16384  # maximum number of released holds that are kept, because a hold may be released again
 MOST_THREADS = 4096
-RESOURCE_TIMEOUT = 9  # lockbench waits 10 s for a reply
+RESOURCE_TIMEOUT = 9  # in seconds; shorter than the 10 s for which lockbench waits for a reply
 LONGEST_ERROR = 1000
 
 _output = os.fdopen(os.dup(1), "wb")
-os.dup2(2, 1)  # whatever else is printed goes to standard error
+os.dup2(2, 1)  # all other output of the program goes to standard error
 sys.stdout = sys.stderr
 
 
@@ -68,11 +68,11 @@ class Env:
     """The servers and settings with which a lock is opened."""
 
     nodes: list  # URLs of the servers, which may contain passwords
-    prefix: str  # the keys of requests begin with it already
+    prefix: str  # prefix of every key in the store; the keys of requests already contain it
     process: int  # number of this process, from 0
-    seed: int  # for any randomness, so that a run can be repeated
+    seed: int  # seed for random numbers, so that a run can be repeated
     ttl: float  # lease that the acquires of the trial request; 0: unknown
-    params: dict  # further settings, all text
+    params: dict  # further parameters, by name; all values are text
     ca_file: str  # certificates to trust with rediss://; "": those of the system
 
 
@@ -81,7 +81,7 @@ class Request:
 
     def __init__(self, key, owner, ttl, wait, keep_alive):
         self.key = key
-        self.owner = owner  # names the client, for re-entrant locks
+        self.owner = owner  # name of the client; only re-entrant locks need it
         self.ttl = ttl
         self.wait = wait  # 0: try once; negative: wait until granted or cancelled; otherwise the timeout
         self.keep_alive = keep_alive  # whether to renew the hold until its release, if the lock can
@@ -112,10 +112,10 @@ class Grant:
         self.token = _text(token) if token else uuid.uuid4().hex  # identifies the grant in the store
         self.fence = fence  # fencing token
         self.validity = validity  # promised duration; None: the requested ttl; -1: no end; 0: unknown
-        self.depth = depth  # of a re-entrant lock: 1 for the outermost grant
+        self.depth = depth  # nesting depth of a grant of a re-entrant lock; 1 for the outermost grant
         self.key = self.owner = self.ttl = None
         self._report = None
-        self._early = []  # notices from before the reply to the acquire
+        self._early = []  # notices to write after the reply to the acquire
         self._lock = threading.Lock()
 
     def lost(self):
@@ -163,8 +163,8 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
     effect. busy and not_held are the library's exceptions that mean the same. If releases_unknown is true, release also receives
     holds that this process was never granted; their handle is None.
 
-    capabilities are those that no method implies, such as "watchdog". The other arguments are fields of the description in
-    docs/reference/worker-protocol.md, such as doc, store, deployment, shortest_lease_ms and start_ms.
+    capabilities are those that do not follow from the methods, such as "watchdog". The other arguments are fields of the
+    description in docs/reference/worker-protocol.md, such as doc, store, deployment, shortest_lease_ms and start_ms.
     """
     waits = hasattr(adapter, "acquire")
     implied = {"renew": hasattr(adapter, "renew"), "probe": hasattr(adapter, "probe"), "waits": waits, "cancel": not waits}
@@ -180,7 +180,7 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
         _log(error)
     finally:
         sys.stderr.flush()
-        os._exit(code)  # without the library's exit handlers, which might release
+        os._exit(code)  # skips the library's exit handlers, because they might release locks
 
 
 class _Server:
@@ -191,9 +191,9 @@ class _Server:
         self.definite = {"acquire": ("busy", busy), "release": ("not held", not_held), "renew": ("not held", not_held)}
         self.definite.update(dict.fromkeys(("read", "write", "append"), ("stale", _Stale)))
         self.adapter = None
-        self.holds = {}  # grants by the id of their acquire
+        self.holds = {}  # grants by the id of the acquire
         self.released = deque()  # ids of released grants, the oldest first
-        self.acquires = {}  # requests under way, by id
+        self.acquires = {}  # outstanding acquires, by id
         self.web = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def open(self, adapter, about, line):
@@ -221,7 +221,7 @@ class _Server:
             if r["do"] == "acquire":
                 self.acquires[r["id"]] = Request(self.prefixed(r), r.get("owner", ""), r.get("ttl_ms", 0) / 1000,
                                                  r.get("wait_ms", 0) / 1000, r.get("keep_alive", False))
-            with contextlib.suppress(RuntimeError):  # no thread could be started: another one serves the request later
+            with contextlib.suppress(RuntimeError):  # if no thread can be started, a running thread serves the request later
                 if r["do"] != "cancel":
                     pool.submit(self.answer, r, read)
                 elif request := self.acquires.get(r.get("hold")):
@@ -270,7 +270,7 @@ class _Server:
         return {"token": hold.token, "fence": hold.fence, "depth": hold.depth, "validity_ns": validity, **timing}
 
     def poll(self, request, read):
-        """Calls try_acquire until it is granted or the request ends. Returns the grant and the time at which the attempt was sent."""
+        """Calls try_acquire until it is granted or the request ends. Returns the grant and the time of the granted try."""
         while True:
             sent = time.monotonic()
             try:
@@ -290,7 +290,7 @@ class _Server:
         return {"sent_after_ns": _nanoseconds(sent - read), "validity_ns": _nanoseconds(hold.ttl if validity is None else validity)}
 
     def hold(self, r):
-        """Returns the hold of a request. The adapter decides on holds that were never granted if it can."""
+        """Returns the hold of a request. If there is none, raises NotHeld, or makes a hold for the adapter to release."""
         hold = self.holds.get(r.get("hold"))
         if r["do"] == "release" and hold:
             self.released.append(r["hold"])

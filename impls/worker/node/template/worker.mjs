@@ -2,7 +2,7 @@
 //
 //     npm install
 //     lockbench run --worker 'node worker.mjs' --faults process-pause,holder-kill
-import { serve, Busy, Grant, NotHeld } from "./lockbench-worker.mjs"; // it lies beside this file
+import { serve, Busy, Grant, NotHeld } from "./lockbench-worker.mjs"; // a file in the same folder
 import { randomUUID } from "node:crypto";
 
 // 1. Import your lock's library, and name it in package.json.
@@ -20,24 +20,26 @@ await serve({
   releasesUnknown: true,
 
   async open(env) {
-    // 3. Open your lock. env.nodes holds the URLs of the servers, env.ttl the lease in milliseconds, and env.params the settings
-    // of lockbench run --param NAME=VALUE. A SET that is sent again would be refused because of the first one, so none is.
+    // 3. Open your lock. env.nodes holds the URLs of the servers, env.ttl the lease in milliseconds, and env.params the
+    // settings of lockbench run --param NAME=VALUE. Commands are not resent, because a second SET NX would be refused
+    // if the first one had succeeded.
     store = new Redis(env.nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 });
-    store.on("error", () => {}); // each command reports it as well
+    store.on("error", () => {}); // ignored, because each failed command also reports its error
   },
 
   async tryAcquire({ key, ttl }) {
-    // 4. Try to acquire the key for ttl milliseconds. Throw Busy only if the store refused: after any other error, such as a
-    // timeout, lockbench assumes that the key may be locked. Return your library's lock object, or a Grant with more about it. If
-    // your library waits by itself, define acquire({ key, ttl, wait, signal }) instead, and wait for up to wait milliseconds.
+    // 4. Try to acquire the key for ttl milliseconds. Throw Busy only if the store refused: after any other error, such
+    // as a timeout, lockbench assumes that the key may be locked. Return your library's lock object, or a Grant with
+    // its token, fencing token or validity. If your library waits by itself, define acquire({ key, ttl, wait, signal })
+    // instead, and wait for up to wait milliseconds.
     const token = randomUUID();
     if ((await store.set(key, token, "PX", ttl, "NX")) !== "OK") throw new Busy();
     return new Grant(undefined, { token });
   },
 
   async release(hold) {
-    // 5. Release the lock. hold is the Grant from above; hold.handle is your library's lock object. Throw NotHeld only if the
-    // store no longer had the lock for this token.
+    // 5. Release the lock. hold is the Grant that tryAcquire returned; hold.handle is your library's lock object. Throw
+    // NotHeld only if the store no longer had the lock for this token.
     if (!(await store.eval(compareAndDelete, 1, hold.key, hold.token))) throw new NotHeld();
   },
 

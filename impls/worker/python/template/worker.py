@@ -5,7 +5,7 @@
 """
 import uuid
 
-import lockbench_worker as lockbench  # lockbench_worker.py lies beside this file
+import lockbench_worker as lockbench  # the file lockbench_worker.py in the same folder
 
 # 1. Import your lock's library, and name it in requirements.txt.
 import redis
@@ -20,17 +20,18 @@ class MyLock:
         self.store = redis.Redis.from_url(env.nodes[0], socket_timeout=5)
 
     def try_acquire(self, request):
-        # 3. Try to acquire request.key for request.ttl seconds. Raise Busy only if the store refused: after any other exception,
-        # such as a timeout, lockbench assumes that the key may be locked. Return your library's lock object, or a Grant with more
-        # about it. If your library waits by itself, define acquire(self, request) instead, and wait for up to request.wait.
+        # 3. Try to acquire request.key for request.ttl seconds. Raise Busy only if the store refused: after any other
+        # exception, such as a timeout, lockbench assumes that the key may be locked. Return your library's lock object,
+        # or a Grant with its token, fencing token or validity. If your library waits by itself, define acquire(self,
+        # request) instead, and wait for up to request.wait.
         token = uuid.uuid4().hex
         if not self.store.set(request.key, token, nx=True, px=round(request.ttl * 1000)):
             raise lockbench.Busy
         return lockbench.Grant(token=token)
 
     def release(self, hold):
-        # 4. Release the lock. hold is the Grant from above; hold.handle is your library's lock object. Raise NotHeld only if the
-        # store no longer had the lock for this token.
+        # 4. Release the lock. hold is the Grant that try_acquire returned; hold.handle is your library's lock object.
+        # Raise NotHeld only if the store no longer had the lock for this token.
         if not self.store.eval(RELEASE, 1, hold.key, hold.token):
             raise lockbench.NotHeld
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::json::Json;
 use crate::{locked, millis};
 
-/// The wait of a request without a timeout, and longer than any trial.
+/// The wait of a request without a timeout. It is longer than any trial.
 pub const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A request for a lock.
@@ -15,11 +15,11 @@ pub struct Acquire {
     pub key: String,
     /// Name of the client. Only a re-entrant lock needs it.
     pub owner: String,
-    /// Random token for the grant, if the library does not choose one.
+    /// Random token. It identifies the grant if the library does not choose a token.
     pub token: String,
     /// Requested lease.
     pub ttl: Duration,
-    /// Longest time to wait: zero means to try once, and [`NO_TIMEOUT`] to wait until the grant.
+    /// Longest time to wait. Zero means to try once. [`NO_TIMEOUT`] means to wait until the grant.
     pub wait: Duration,
     /// Whether the hold must be renewed until its release.
     pub keep_alive: bool,
@@ -54,7 +54,8 @@ impl Acquire {
         locked(&self.state).cancelled
     }
 
-    /// Calls a function when the acquire is cancelled, or at once if it was. The function must not block.
+    /// Calls a function when the acquire is cancelled, or at once if it is already cancelled. The function must not
+    /// block.
     pub fn on_cancel(&self, function: impl FnOnce() + Send + 'static) {
         let mut state = locked(&self.state);
         if state.cancelled {
@@ -74,7 +75,7 @@ impl Acquire {
         functions.into_iter().for_each(|function| function());
     }
 
-    /// Waits, and reports whether the full time passed without a cancel.
+    /// Waits for the given time. Returns false if the acquire was cancelled.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(locked(&self.state), time, |state| !state.cancelled);
         !waited.unwrap_or_else(std::sync::PoisonError::into_inner).0.cancelled

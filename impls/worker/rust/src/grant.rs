@@ -25,12 +25,12 @@ pub struct Grant<H> {
 }
 
 impl<H> Grant<H> {
-    /// Returns a grant with the token of the request and the requested lease. Its handle is passed to release and renew.
+    /// Returns a grant with the token and the lease of the request. The handle is later passed to release and renew.
     pub fn new(handle: H) -> Grant<H> {
         Grant { handle, token: None, fence: 0, depth: 0, validity: Validity::Lease, notices: Notices::default() }
     }
 
-    /// Sets the token that identifies the grant in the store, if the library chooses it.
+    /// Sets the token that identifies the grant in the store. Needed only if the library chooses the token.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
@@ -54,7 +54,8 @@ impl<H> Grant<H> {
         self
     }
 
-    /// Returns an object that reports the loss and the renewals of this hold, on any thread, even before the grant is returned.
+    /// Returns an object that reports the loss and the renewals of this hold. Any thread may use it, even before the
+    /// grant is returned.
     pub fn notices(&self) -> Notices {
         self.notices.clone()
     }
@@ -74,13 +75,13 @@ type Report = Box<dyn Fn(&Notice) + Send>;
 
 #[derive(Default)]
 struct State {
-    early: Vec<Notice>,     // notices before the reply to the acquire
+    early: Vec<Notice>,     // notices to write after the reply to the acquire
     report: Option<Report>, // set when the reply is written
-    over: bool,             // whether a loss is no longer reported
+    over: bool,             // whether later losses are ignored
 }
 
 impl Notices {
-    /// Reports that the hold is lost. Calls after the first or after the release have no effect.
+    /// Reports that the hold is lost. Later calls have no effect, nor do calls after the release.
     pub fn lost(&self) {
         let mut state = locked(&self.0);
         if !state.over {
@@ -89,20 +90,20 @@ impl Notices {
         }
     }
 
-    /// Reports that the library renewed the hold by itself. The validity counts from this call: if the renewal was sent
+    /// Reports that the library renewed the hold by itself. The validity counts from this call. If the renewal was sent
     /// earlier, subtract the time since then.
     pub fn renewed(&self, validity: Duration) {
         locked(&self.0).add(Notice { time: Instant::now(), renewed: Some(validity) });
     }
 
-    /// Reports the notices from now on, after the reply to the acquire.
+    /// Passes the stored notices and all later ones to a function. Must be called after the reply to the acquire.
     pub(crate) fn replied(&self, report: Report) {
         let mut state = locked(&self.0);
         state.early.drain(..).for_each(|notice| report(&notice));
         state.report = Some(report);
     }
 
-    /// Ends the reports of a loss.
+    /// Makes later calls of `lost` have no effect.
     fn over(&self) {
         locked(&self.0).over = true;
     }
@@ -137,10 +138,10 @@ impl<H> Hold<H> {
     }
 }
 
-/// The holds of a worker by the id of their acquire. Released holds are kept for a while, because a release may be repeated.
+/// The holds of a worker by the id of the acquire. Recently released holds are kept, because a release may be repeated.
 pub(crate) struct Holds<H> {
     known: HashMap<i64, Arc<Hold<H>>>,
-    current: HashMap<(String, String), Vec<i64>>, // ids of the holds of an owner on a key
+    current: HashMap<(String, String), Vec<i64>>, // ids of the holds, by owner and key
     released: VecDeque<i64>,
 }
 
@@ -170,12 +171,12 @@ impl<H> Holds<H> {
         self.known.insert(id, Arc::new(hold));
     }
 
-    /// Ends a current hold, before its release.
+    /// Removes a hold from the current holds. Must be called before the release.
     pub fn end(&mut self, id: i64) {
         let Some(hold) = self.known.get(&id) else { return };
         let owned = (hold.owner.clone(), hold.key.clone());
         let Some(ids) = self.current.get_mut(&owned) else { return };
-        let Some(at) = ids.iter().position(|i| *i == id) else { return }; // released before
+        let Some(at) = ids.iter().position(|i| *i == id) else { return }; // the hold was already released
         ids.remove(at);
         if ids.is_empty() {
             self.current.remove(&owned);

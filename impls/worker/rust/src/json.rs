@@ -8,7 +8,7 @@ const MAX_DEPTH: usize = 20;
 pub enum Json {
     Null,
     Bool(bool),
-    Int(i128), // seeds use 64 bits without a sign
+    Int(i128), // wide enough for seeds, which are unsigned 64-bit numbers
     Float(f64),
     Text(String),
     List(Vec<Json>),
@@ -16,7 +16,7 @@ pub enum Json {
 }
 
 impl Json {
-    /// Parses one JSON value, which must be the whole text.
+    /// Parses a text that consists of one JSON value.
     pub fn parse(text: &str) -> Result<Json, String> {
         let mut p = Parser { text, at: 0, depth: 0 };
         let value = p.value()?;
@@ -167,7 +167,8 @@ impl Parser<'_> {
         self.expect(bracket)
     }
 
-    /// Reads a closing bracket and returns true, or the comma before the next element.
+    /// Reads a closing bracket and returns true. Otherwise reads the comma, except before the first element, and returns
+    /// false.
     fn closed(&mut self, bracket: u8, first: bool) -> Result<bool, String> {
         self.space();
         if self.peek() == Some(bracket) {
@@ -183,7 +184,7 @@ impl Parser<'_> {
 
     fn string(&mut self) -> Result<String, String> {
         self.expect(b'"')?;
-        let mut units: Vec<u16> = Vec::new(); // UTF-16, because \u escapes are
+        let mut units: Vec<u16> = Vec::new(); // code units of UTF-16, because each \u escape is one code unit
         loop {
             let Some(c) = self.text[self.at..].chars().next() else { return self.invalid() };
             self.at += c.len_utf8();

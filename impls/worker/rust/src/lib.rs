@@ -36,16 +36,16 @@ pub use acquire::{Acquire, NO_TIMEOUT};
 pub use grant::{Grant, Hold, Notices, Validity};
 use json::Json;
 
-/// The reason why a request has failed. Other errors convert to [`Error::Unknown`], for example by `?`.
+/// The reason why a request failed. The operator `?` converts other errors to [`Error::Unknown`].
 #[derive(Debug)]
 pub enum Error {
-    /// Definite, acquire: another client holds the lock, and the acquire left nothing behind.
+    /// A definite refusal of an acquire: another client holds the lock, and the acquire left nothing behind.
     Busy,
-    /// Definite, release and renew: the store no longer has the hold, and nothing was changed.
+    /// A definite refusal of a release or renewal: the store no longer has the hold, and nothing was changed.
     NotHeld,
-    /// Definite, reported by the guarded resource: it has seen a higher fencing token.
+    /// A definite refusal by the guarded resource, because it has seen a higher fencing token.
     Stale,
-    /// Anything else: the request may or may not have taken effect.
+    /// Any other error: the request may or may not have taken effect.
     Unknown(String),
 }
 
@@ -66,17 +66,17 @@ impl<E: std::error::Error> From<E> for Error {
 pub struct Env {
     /// URLs of the servers. They may contain passwords: do not print them.
     pub nodes: Vec<String>,
-    /// Prefix of every key in the store. The keys of requests have it already.
+    /// Prefix of every key in the store. The keys of requests already contain the prefix.
     pub prefix: String,
     /// File of certificates to trust, or "".
     pub ca_file: String,
     /// Number of this process, from 0.
     pub process: u32,
-    /// Seed for any randomness.
+    /// Seed for random numbers, so that a trial can be repeated.
     pub seed: u64,
     /// Lease that the acquires of this trial request.
     pub ttl: Duration,
-    /// Further settings.
+    /// Further parameters, by name.
     pub params: BTreeMap<String, String>,
     lost_all: Arc<dyn Fn() + Send + Sync>,
 }
@@ -114,7 +114,7 @@ impl Env {
     }
 }
 
-/// The store's entry of a held key. A `left` of `None` has no end.
+/// The store's entry of a held key. If `left` is `None`, the entry has no expiry.
 pub struct Stored {
     pub token: String,
     pub left: Option<Duration>,
@@ -124,7 +124,7 @@ type Open<S> = Box<dyn Fn(&Env) -> Result<S, Error> + Send + Sync>;
 type Function<S, X, R> = Box<dyn Fn(&S, &X) -> Result<R, Error> + Send + Sync>;
 type Probe<S> = Box<dyn Fn(&S, &str) -> Result<Option<Stored>, Error> + Send + Sync>;
 
-/// A worker for a lock. `S` is the opened lock, such as a client of the store. `H` is the library's lock object, of which each
+/// A worker for a lock. `S` is the opened lock, such as a client of the store. `H` is the library's lock object; each
 /// hold has one.
 pub struct Worker<S, H> {
     name: String,
@@ -173,17 +173,17 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
         self.about("store", store.into())
     }
 
-    /// Sets the required servers, such as replica or five; the default is single.
+    /// Sets the deployment of the store's servers, such as replica or five; the default is single.
     pub fn deployment(self, deployment: &str) -> Self {
         self.about("deployment", deployment.into())
     }
 
-    /// Sets the shortest lease.
+    /// Sets the shortest lease that the lock supports.
     pub fn shortest_lease(self, lease: Duration) -> Self {
         self.about("shortest_lease_ms", Json::Int(lease.as_millis() as i128))
     }
 
-    /// Sets the unit of all leases.
+    /// Sets the duration of which every lease must be a multiple.
     pub fn lease_step(self, step: Duration) -> Self {
         self.about("lease_step_ms", Json::Int(step.as_millis() as i128))
     }
@@ -205,7 +205,8 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
         self
     }
 
-    /// Adds an expectation that differs from the default. An empty fault means none, and an empty workload every ordinary one.
+    /// Adds an expectation that differs from the default. An empty fault means no fault; an empty workload means all
+    /// ordinary workloads.
     pub fn expect(mut self, property: &str, verdict: &str, fault: &str, workload: &str, because: &str) -> Self {
         let fields =
             [("property", property), ("verdict", verdict), ("fault", fault), ("workload", workload), ("because", because)];
@@ -214,14 +215,15 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
         self
     }
 
-    /// Sets the function that tries once to acquire, without waiting. The worker repeats it until the grant or timeout.
+    /// Sets the function that tries once to acquire, without waiting. The worker repeats the try until the grant or the
+    /// timeout.
     pub fn try_acquire(mut self, function: impl Fn(&S, &Acquire) -> Result<Grant<H>, Error> + Send + Sync + 'static) -> Self {
         self.try_acquire = Some(Box::new(function));
         self.declare(&["cancel"])
     }
 
-    /// Sets the function that acquires for a library that waits by itself, at most the `wait` of the request. If the lock
-    /// declares cancel, the function must use [`Acquire::on_cancel`].
+    /// Sets the function that acquires, for a library that waits by itself. The function must wait for at most the
+    /// `wait` of the request. If the lock declares the capability cancel, the function must use [`Acquire::on_cancel`].
     pub fn acquire(mut self, function: impl Fn(&S, &Acquire) -> Result<Grant<H>, Error> + Send + Sync + 'static) -> Self {
         self.acquire = Some(Box::new(function));
         self.declare(&["waits"])
@@ -233,19 +235,20 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
         self
     }
 
-    /// Sets the function that renews a hold and returns its new validity, counted from the call.
+    /// Sets the function that renews a hold. The function returns the new validity, counted from the call.
     pub fn renew(mut self, function: impl Fn(&S, &Hold<H>) -> Result<Duration, Error> + Send + Sync + 'static) -> Self {
         self.renew = Some(Box::new(function));
         self.declare(&["renew"])
     }
 
-    /// Sets the function that queries the store for the entry of a key, and returns `None` if the key is free.
+    /// Sets the function that queries the store for the entry of a key. The function returns `None` if the key is free.
     pub fn probe(mut self, function: impl Fn(&S, &str) -> Result<Option<Stored>, Error> + Send + Sync + 'static) -> Self {
         self.probe = Some(Box::new(function));
         self.declare(&["probe"])
     }
 
-    /// Serves requests until the end of the input or a shutdown, then ends the process and releases nothing.
+    /// Serves requests until the end of the input or a shutdown request. Then it ends the process without releasing
+    /// holds.
     pub fn run(self) -> ! {
         assert!(self.release.is_some(), "define release");
         assert!(self.try_acquire.is_some() != self.acquire.is_some(), "define either try_acquire or acquire");
@@ -271,7 +274,7 @@ fn millis(n: i64) -> Duration {
     Duration::from_millis(n.max(0) as u64)
 }
 
-/// Locks a mutex. A panic of an adapter does not stop the other requests.
+/// Locks a mutex even if a thread panicked while it held the mutex. Other requests can then continue.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

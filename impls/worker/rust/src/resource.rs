@@ -12,7 +12,7 @@ const MAX_BODY: usize = 1 << 16;
 
 pub struct Resource {
     authority: String, // host:port
-    path: String,      // contains a secret
+    path: String,      // contains a secret, so it must not appear in error messages
     idle: Mutex<Vec<BufReader<TcpStream>>>,
 }
 
@@ -23,7 +23,7 @@ impl Resource {
         Resource { authority: rest[..slash].into(), path: rest[slash..].into(), idle: Mutex::default() }
     }
 
-    /// Sends a request and returns the body of the answer.
+    /// Sends an HTTP request and returns the body of the response.
     pub fn send(&self, method: &str, key: &str, fence: i64, body: &str) -> Result<String, Error> {
         let idle = locked(&self.idle).pop();
         let mut stream = match idle {
@@ -56,7 +56,7 @@ impl Resource {
     }
 }
 
-/// Reads an answer with a Content-Length and returns its status and body.
+/// Reads an HTTP response that has a Content-Length, and returns its status and body.
 fn answer(stream: &mut BufReader<TcpStream>) -> Result<(u16, String), Error> {
     let invalid = || Error::Unknown("the resource sent an invalid answer".into());
     let first = header(stream)?;

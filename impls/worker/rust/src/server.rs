@@ -24,7 +24,7 @@ struct Server<S, H> {
     worker: Worker<S, H>,
     lock: S,
     prefix: String,
-    secret: String, // the URL of the resource
+    secret: String, // the URL of the guarded resource; error messages must not contain it
     resource: Resource,
     out: Arc<Output>,
     holds: Arc<Mutex<Holds<H>>>,
@@ -36,7 +36,7 @@ struct Output(Mutex<File>);
 
 impl Output {
     fn write(&self, line: Json) {
-        // An error means that lockbench has ended. The standard input ends too.
+        // Ignore errors: they mean that lockbench has ended. The standard input then ends too, and the worker stops.
         let _ = locked(&self.0).write_all(format!("{line}\n").as_bytes());
     }
 }
@@ -73,7 +73,7 @@ fn serve<S: Send + Sync + 'static, H: Send + Sync + 'static>(worker: Worker<S, H
     Ok(())
 }
 
-/// Returns the standard output, and redirects whatever else is printed to the standard error.
+/// Returns the standard output for replies. All other output of the program is redirected to standard error.
 fn take_stdout() -> io::Result<File> {
     extern "C" {
         fn dup2(from: i32, to: i32) -> i32;
@@ -117,7 +117,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
         Ok(Server { worker, lock, prefix: env.prefix, secret, resource, out, holds, pending: Mutex::default() })
     }
 
-    /// Starts to serve a request. A thread waits for each acquire, so that a release is served at once.
+    /// Starts to serve a request. Each request has a thread, so that an acquire that waits does not delay a release.
     fn take(self: &Arc<Self>, request: Json, read: Instant) {
         let id = request.number("id");
         match request.text("do").as_str() {
@@ -135,7 +135,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
         let server = self.clone();
         if let Err(e) = thread::Builder::new().spawn(move || server.serve(&request, read)) {
             locked(&self.pending).remove(&id);
-            self.reply(id, Err(e.into())); // too many threads
+            self.reply(id, Err(e.into())); // the system could not start another thread
         }
     }
 
@@ -214,7 +214,8 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
         Ok(fields)
     }
 
-    /// Tries until a grant, the timeout or a cancel. It returns the grant and the time of the granted try.
+    /// Repeats tries until a grant, the timeout or a cancel request. It returns the grant and the time of the granted
+    /// try.
     fn poll(
         &self,
         acquire: &Acquire,
@@ -247,7 +248,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
         })
     }
 
-    /// Reports the notices of a hold. Notices name the outermost hold, so those of a nested hold are dropped.
+    /// Writes the notices of a hold. A notice names the outermost hold, so the notices of nested holds are dropped.
     fn report(&self, id: i64, read: Instant, hold: &Hold<H>) {
         let Some(grant) = hold.grant.as_ref().filter(|grant| grant.depth <= 1) else { return };
         let out = self.out.clone();
@@ -290,7 +291,7 @@ fn nanos(time: Duration) -> Json {
     Json::Int(time.as_nanos() as i128)
 }
 
-/// Returns a message without the passwords of URLs and without the secret, shortened so that it fits on a line.
+/// Returns a message without the passwords in URLs and without the secret, cut to the maximum length of an error.
 fn redacted(text: &str, secret: &str) -> String {
     let text = if secret.is_empty() { text.to_string() } else { text.replace(secret, "<resource>") };
     let words = text.split(' ').map(|word| match (word.find("://"), word.rfind('@')) {

@@ -9,11 +9,11 @@ const RELEASE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redi
 const RENEW: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0";
 
 fn main() {
-    // The first function opens your lock. Its result is passed to the others.
+    // The first function opens your lock. Its result is passed to the other functions.
     Worker::new("my-lock", |env| Ok(Client::open(env.node())?))
         .doc("SET NX PX, and scripts that compare the token")
-        // Acquires once, without waiting. Busy means that another client holds the lock, and that nothing was left behind.
-        // After any other error lockbench assumes that the lock may have been granted.
+        // Acquires once, without waiting. Return Busy only if another client holds the lock and the store was not
+        // changed. After any other error lockbench assumes that the lock may have been granted.
         .try_acquire(|redis, request| {
             let ttl = request.ttl.as_millis() as u64;
             let mut set = redis::cmd("SET");
@@ -21,8 +21,8 @@ fn main() {
             let granted: Option<String> = set.query(&mut redis.get_connection()?)?;
             granted.map(|_| Grant::new(())).ok_or(Error::Busy) // instead of (): your library's lock object
         })
-        // Releases. NotHeld means that the store no longer had the hold, and that nothing was changed. If your library has
-        // a lock object, use hold.handle()?, which is NotHeld if this process never had the hold.
+        // Releases the lock. Return NotHeld only if the store no longer had the hold and was not changed. If your
+        // library has a lock object, use hold.handle()?. It returns NotHeld if this process never had the hold.
         .release(|redis, hold| {
             let script = Script::new(RELEASE);
             let released: i64 = script.key(&hold.key).arg(&hold.token).invoke(&mut redis.get_connection()?)?;
@@ -34,7 +34,8 @@ fn main() {
             let renewed: i64 = script.key(&hold.key).arg(&hold.token).arg(ttl).invoke(&mut redis.get_connection()?)?;
             (renewed == 1).then_some(hold.ttl).ok_or(Error::NotHeld)
         })
-        // Optional: queries the store for the token and the remaining time, so that lockbench finds forgotten entries.
+        // Optional: queries the store for the token and the remaining time. With it, lockbench can detect keys that no
+        // client holds.
         .probe(|redis, key| {
             let (token, left): (Option<String>, i64) = redis::pipe().get(key).pttl(key).query(&mut redis.get_connection()?)?;
             Ok(token.map(|token| Stored { token, left: u64::try_from(left).ok().map(Duration::from_millis) }))

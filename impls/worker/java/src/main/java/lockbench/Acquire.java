@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  * @param <H> the type of the library's lock object
  */
 public final class Acquire<H> {
-    /** The wait of a request without a timeout, and longer than any trial. */
+    /** The wait of a request without a timeout. It is longer than any trial. */
     public static final Duration NO_TIMEOUT = Duration.ofDays(365);
 
     private final String key;
@@ -44,7 +44,7 @@ public final class Acquire<H> {
         return owner;
     }
 
-    /** Returns a random token for the grant, if the library does not choose one. */
+    /** Returns a random token. It identifies the grant if the library does not choose a token. */
     public String token() {
         return token;
     }
@@ -54,7 +54,7 @@ public final class Acquire<H> {
         return ttl;
     }
 
-    /** Returns the longest time to wait: zero means to try once, and {@link #NO_TIMEOUT} to wait until the grant. */
+    /** Returns the longest time to wait. Zero means to try once. {@link #NO_TIMEOUT} means to wait until the grant. */
     public Duration waitTime() {
         return wait;
     }
@@ -74,12 +74,12 @@ public final class Acquire<H> {
         return cancelled.getCount() == 0;
     }
 
-    /** Waits, and reports whether the full time passed without a cancel. */
+    /** Waits for the given time. Returns false if the acquire was cancelled. */
     boolean pause(long nanos) throws InterruptedException {
         return !cancelled.await(nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** Lets a cancel interrupt the calling thread until {@link #end}. */
+    /** Until the call of {@link #end}, a cancel request interrupts the calling thread. */
     synchronized void begin() {
         interruptible = Thread.currentThread();
         if (cancelled()) {
@@ -89,7 +89,7 @@ public final class Acquire<H> {
 
     synchronized void end() {
         interruptible = null;
-        Thread.interrupted(); // a cancel may have come too late
+        Thread.interrupted(); // clears the interrupt of a cancel request that came too late
     }
 
     synchronized void cancel() {

@@ -41,7 +41,7 @@ public final class Env {
         return String.join(",", nodes.stream().map(url -> java.net.URI.create(url).getAuthority()).toList());
     }
 
-    /** Returns the prefix of every key in the store. The keys of requests have it already. */
+    /** Returns the prefix of every key in the store. The keys of requests already contain the prefix. */
     public String prefix() {
         return prefix;
     }
@@ -51,7 +51,7 @@ public final class Env {
         return process;
     }
 
-    /** Returns the seed for any randomness. */
+    /** Returns the seed for random numbers, so that a trial can be repeated. */
     public long seed() {
         return seed;
     }

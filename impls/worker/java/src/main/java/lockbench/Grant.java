@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * @param <H> the type of the library's lock object
  */
 public final class Grant<H> {
-    /** The validity of a grant without an end. */
+    /** The validity of a grant that does not expire. */
     public static final Duration NO_END = Duration.ofNanos(-1);
 
     final H handle;
@@ -21,19 +21,19 @@ public final class Grant<H> {
     int depth;
     Duration validity;
 
-    private final List<Notice> early = new ArrayList<>(); // notices before the reply to the acquire
+    private final List<Notice> early = new ArrayList<>(); // notices to write after the reply to the acquire
     private Consumer<Notice> report; // null until the reply is written
-    private boolean over; // whether a loss is no longer reported
+    private boolean over; // whether later losses are ignored
 
     /** A notice of a loss, or of a renewal if validity is not null. The time is that of {@link System#nanoTime}. */
     record Notice(Duration validity, long time) {}
 
-    /** Creates a grant of a lock object, which is passed to release and renew. It has the token of the request and the requested lease. */
+    /** Creates a grant with the token and the lease of the request. The lock object is later passed to release and renew. */
     public Grant(H handle) {
         this.handle = handle;
     }
 
-    /** Sets the token that identifies the grant in the store, if the library chooses it. */
+    /** Sets the token that identifies the grant in the store. Needed only if the library chooses the token. */
     public Grant<H> token(String token) {
         this.token = token;
         return this;
@@ -45,7 +45,7 @@ public final class Grant<H> {
         return this;
     }
 
-    /** Sets the promised duration, counted from sending the acquire; {@link Duration#ZERO} if it is unknown. */
+    /** Sets the promised duration, counted from sending the acquire. {@link Duration#ZERO} means that it is unknown. */
     public Grant<H> validity(Duration validity) {
         this.validity = validity;
         return this;
@@ -57,7 +57,7 @@ public final class Grant<H> {
         return this;
     }
 
-    /** Reports that the hold is lost. Calls after the first or after the release have no effect. */
+    /** Reports that the hold is lost. Later calls have no effect, nor do calls after the release. */
     public synchronized void lost() {
         if (!over) {
             over = true;
@@ -66,21 +66,21 @@ public final class Grant<H> {
     }
 
     /**
-     * Reports that the library renewed the hold by itself. The validity counts from this call: if the renewal was sent
+     * Reports that the library renewed the hold by itself. The validity counts from this call. If the renewal was sent
      * earlier, subtract the time since then.
      */
     public synchronized void renewed(Duration validity) {
         add(new Notice(validity, System.nanoTime()));
     }
 
-    /** Reports the notices from now on, after the reply to the acquire. */
+    /** Passes the stored notices and all later ones to a function. Must be called after the reply to the acquire. */
     synchronized void replied(Consumer<Notice> report) {
         this.report = report;
         early.forEach(report);
         early.clear();
     }
 
-    /** Ends the reports of a loss. */
+    /** Makes later calls of {@link #lost} have no effect. */
     synchronized void over() {
         over = true;
     }

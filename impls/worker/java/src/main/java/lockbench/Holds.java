@@ -6,12 +6,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** The holds of a worker by the id of their acquire. Released holds are kept for a while, because a release may be repeated. */
+/** The holds of a worker by the id of the acquire. Recently released holds are kept, because a release may be repeated. */
 final class Holds<H> {
     private static final int REMEMBERED = 1 << 14;
 
     private final Map<Long, Hold<H>> known = new HashMap<>();
-    private final Map<Owned, Deque<Long>> current = new HashMap<>(); // ids of the holds of an owner, the newest first
+    private final Map<Owned, Deque<Long>> current = new HashMap<>(); // ids of an owner's holds of a key, the newest first
     private final Deque<Long> released = new ArrayDeque<>();
 
     private record Owned(String owner, String key) {}
@@ -41,7 +41,7 @@ final class Holds<H> {
         current.computeIfAbsent(new Owned(hold.owner(), hold.key()), owned -> new ArrayDeque<>()).addFirst(id);
     }
 
-    /** Ends a current hold, before its release. */
+    /** Removes a hold from the current holds. Must be called before the release. */
     synchronized void end(long id) {
         Hold<H> hold = known.get(id);
         if (hold == null) {
@@ -50,7 +50,7 @@ final class Holds<H> {
         Owned owned = new Owned(hold.owner(), hold.key());
         Deque<Long> ids = current.get(owned);
         if (ids == null || !ids.remove(id)) {
-            return; // released before
+            return; // the hold was already released
         }
         hold.grant.over();
         if (ids.isEmpty()) {

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Reads and writes JSON. An object is a Map, a list is a List, and a text is a String. A whole number is a Long, of which
- * seeds use all 64 bits.
+ * Reads and writes JSON. An object is a Map, a list is a List, and a text is a String. A whole number is a Long; seeds
+ * use all its 64 bits.
  */
 final class Json {
     private static final int MAX_DEPTH = 20;
@@ -92,7 +92,7 @@ final class Json {
         }
     }
 
-    /** Reads a closing bracket and returns true, or the comma before the next element. */
+    /** Reads a closing bracket and returns true. Otherwise reads the comma, except before the first element, and returns false. */
     private boolean closed(char bracket, boolean first) {
         space();
         if (peek() == bracket) {

@@ -34,7 +34,7 @@ final class Server<S, H> {
     private final Map<String, Executor> owners = new ConcurrentHashMap<>();
     private final Map<Long, Acquire<H>> pending = new ConcurrentHashMap<>();
     private final Holds<H> holds = new Holds<>();
-    private String secret = ""; // the URL of the resource
+    private String secret = ""; // the URL of the guarded resource; error messages must not contain it
     private String prefix = "";
     private Resource resource;
     private S lock;
@@ -45,7 +45,7 @@ final class Server<S, H> {
         this.out = out;
     }
 
-    /** Serves the standard streams and ends the process, without shutdown hooks that may release a lock. */
+    /** Serves the standard streams, then ends the process. Skips shutdown hooks, because they may release a lock. */
     static <S, H> void main(Worker<S, H> worker) {
         OutputStream out = new FileOutputStream(FileDescriptor.out);
         System.setOut(System.err);
@@ -118,7 +118,7 @@ final class Server<S, H> {
         }
     }
 
-    /** Starts to serve a request. A thread waits for each acquire, so that a release is served at once. */
+    /** Starts to serve a request. Requests run in other threads, so that an acquire that waits does not delay a release. */
     private void take(Request request) {
         switch (request.verb()) {
             case "ping" -> reply(request, Map.of("ok", true));
@@ -142,7 +142,7 @@ final class Server<S, H> {
         return worker.threadPerOwner ? owners.computeIfAbsent(request.owner(), owner -> newOwner()) : pool;
     }
 
-    /** Returns an executor with one thread, which ends after an idle time that is longer than any hold. */
+    /** Returns an executor with one thread. The thread ends after an idle time that is longer than any hold. */
     private static Executor newOwner() {
         var executor = new ThreadPoolExecutor(1, 1, 10, TimeUnit.MINUTES, new LinkedBlockingQueue<>(), daemons());
         executor.allowCoreThreadTimeOut(true);
@@ -160,7 +160,7 @@ final class Server<S, H> {
     private void start(Executor executor, Request request) {
         try {
             executor.execute(() -> answer(request));
-        } catch (OutOfMemoryError e) { // too many threads
+        } catch (OutOfMemoryError e) { // the system could not start another thread
             pending.remove(request.id());
             reply(request, failure(e));
         }
@@ -226,7 +226,7 @@ final class Server<S, H> {
         }
     }
 
-    /** Tries once. It returns null after a refusal and a delay, or throws Busy if the acquire ends with the refusal. */
+    /** Tries once. After a refusal, it waits and returns null, or throws Busy if the acquire timed out or was cancelled. */
     private Grant<H> attempt(Acquire<H> acquire, long read) throws Exception {
         try {
             return Objects.requireNonNull(worker.tryAcquire.apply(lock, acquire), "tryAcquire returned null");
@@ -333,7 +333,7 @@ final class Server<S, H> {
         return Map.of("error", e instanceof InterruptedException ? "cancelled" : message(e));
     }
 
-    /** Returns the type and message of an exception without passwords, shortened so that it fits on a line. */
+    /** Returns the type and message of an exception without passwords, cut to the maximum length of an error. */
     private String message(Throwable e) {
         String text = e.getClass().getSimpleName() + (e.getMessage() == null ? "" : ": " + e.getMessage());
         text = (secret.isEmpty() ? text : text.replace(secret, "<resource>")).replaceAll("://\\S*@", "://");

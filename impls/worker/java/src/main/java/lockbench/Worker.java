@@ -9,8 +9,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A worker lets lockbench test a lock library. It speaks version 2 of the worker protocol on its standard streams, so that
- * an adapter consists of the functions of the library:
+ * A worker lets lockbench test a lock library. It speaks version 2 of the worker protocol on its standard streams. An
+ * adapter only needs functions that call the library:
  *
  * <pre>{@code
  * new Worker<Client, Lock>("my-lock", env -> new Client(env.node()))
@@ -27,7 +27,7 @@ import java.util.Set;
  * request may have taken effect.
  *
  * @param <S> the type of the opened lock, such as a client of the store
- * @param <H> the type of the library's lock object, of which each hold has one
+ * @param <H> the type of the library's lock object; each hold has one
  */
 public final class Worker<S, H> {
     /** A function of an adapter that returns a result. */
@@ -80,7 +80,7 @@ public final class Worker<S, H> {
         return this;
     }
 
-    /** Sets the required servers, such as replica or five; the default is single. */
+    /** Sets the deployment of the store's servers, such as replica or five; the default is single. */
     public Worker<S, H> deployment(String deployment) {
         about.put("deployment", deployment);
         return this;
@@ -98,13 +98,13 @@ public final class Worker<S, H> {
         return this;
     }
 
-    /** Sets the shortest lease. */
+    /** Sets the shortest lease that the lock supports. */
     public Worker<S, H> shortestLease(Duration lease) {
         about.put("shortest_lease_ms", lease.toMillis());
         return this;
     }
 
-    /** Sets the unit of all leases. */
+    /** Sets the duration of which every lease must be a multiple. */
     public Worker<S, H> leaseStep(Duration step) {
         about.put("lease_step_ms", step.toMillis());
         return this;
@@ -116,7 +116,7 @@ public final class Worker<S, H> {
         return this;
     }
 
-    /** Adds an expectation that differs from the default. An empty fault means none, and an empty workload every ordinary one. */
+    /** Adds a non-default expectation. An empty fault means no fault; an empty workload means all ordinary workloads. */
     public Worker<S, H> expect(String property, String verdict, String fault, String workload, String because) {
         Map<String, Object> expectation = new LinkedHashMap<>();
         expectation.put("property", property);
@@ -129,13 +129,13 @@ public final class Worker<S, H> {
         return this;
     }
 
-    /** Calls acquire, release and renew of one owner on one thread, for a library whose holds belong to a thread. */
+    /** Calls acquire, release and renew of one owner on the same thread. A library may require this if a thread owns a lock. */
     public Worker<S, H> threadPerOwner() {
         threadPerOwner = true;
         return this;
     }
 
-    /** Sets the function that tries once to acquire, without waiting. The worker repeats it until the grant or timeout. */
+    /** Sets the function that tries once to acquire, without waiting. The worker repeats the try until the grant or the timeout. */
     public Worker<S, H> tryAcquire(Function<S, Acquire<H>, Grant<H>> function) {
         tryAcquire = function;
         capabilities.add("cancel");
@@ -143,8 +143,9 @@ public final class Worker<S, H> {
     }
 
     /**
-     * Sets the function that acquires for a library that waits by itself, at most {@link Acquire#waitTime}. If the lock
-     * declares cancel, its thread is interrupted at a cancel.
+     * Sets the function that acquires, for a library that waits by itself. It must wait for at most
+     * {@link Acquire#waitTime}. If the lock declares the capability cancel, a cancel request interrupts the thread of
+     * the function.
      */
     public Worker<S, H> acquire(Function<S, Acquire<H>, Grant<H>> function) {
         acquire = function;
@@ -161,21 +162,21 @@ public final class Worker<S, H> {
         return this;
     }
 
-    /** Sets the function that renews a hold and returns its new validity, counted from the call. */
+    /** Sets the function that renews a hold. The function returns the new validity, counted from the call. */
     public Worker<S, H> renew(Function<S, Hold<H>, Duration> function) {
         renew = function;
         capabilities.add("renew");
         return this;
     }
 
-    /** Sets the function that queries the store for the entry of a key, and returns null if the key is free. */
+    /** Sets the function that queries the store for the entry of a key. The function returns null if the key is free. */
     public Worker<S, H> probe(Function<S, String, Stored> function) {
         probe = function;
         capabilities.add("probe");
         return this;
     }
 
-    /** Serves requests until the end of the input or a shutdown, then ends the process and releases nothing. */
+    /** Serves requests until the end of the input or a shutdown request. Then it ends the process without releasing holds. */
     public void run() {
         if ((tryAcquire == null) == (acquire == null) || release == null) {
             throw new IllegalStateException("define release, and either tryAcquire or acquire");
