@@ -69,7 +69,7 @@ type site struct {
 
 // eachLeased runs a test on each leased lock. The tests share one server of each store.
 func eachLeased(t *testing.T, test func(site)) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	for _, name := range leased {
 		t.Run(name, func(t *testing.T) {
 			impl := named(t, name)
@@ -80,7 +80,7 @@ func eachLeased(t *testing.T, test func(site)) {
 
 // eachLeasedAlone runs a test on each leased lock. Each lock has separate servers, so the test may inject faults into them.
 func eachLeasedAlone(t *testing.T, deployment string, test func(site)) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	for _, name := range leased {
 		t.Run(name, func(t *testing.T) {
 			impl := named(t, name)
@@ -320,7 +320,7 @@ func TestLeasedOutlivesItsLeader(t *testing.T) {
 
 // TestHerd checks how many waiters a release wakes: one for zookeeper, and every waiter for zookeeper-herd.
 func TestHerd(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	const waiters = 8
 	for name, enough := range map[string]func(woken float64) bool{
 		"zookeeper":      func(woken float64) bool { return woken == waiters },

@@ -128,7 +128,7 @@ func TestFencedReleaseErrors(t *testing.T) {
 }
 
 func TestFencedRenews(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		var renewals atomic.Int64
 		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Renewed: func(g impls.Grant, _ time.Duration, err error) {
@@ -239,7 +239,7 @@ func TestFencedCancelledDuringHandOver(t *testing.T) {
 // TestFencedDeadWaiters checks that a release skips dead waiters, and that a frozen waiter delays the next one by less than
 // half of a lease.
 func TestFencedDeadWaiters(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		const ttl = 20 * time.Second
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})

@@ -44,7 +44,7 @@ func TestLeasedClosedWhileItWaits(t *testing.T) {
 
 // onZooKeeper starts a separate ZooKeeper server for the test, and returns the server and the lock zookeeper.
 func onZooKeeper(t *testing.T) site {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	impl := named(t, "zookeeper")
 	return site{t, impl, deployStore(t, impl, servers.Single)}
 }

@@ -34,7 +34,7 @@ func (r *told) all() ([]time.Duration, impls.Grant, error) {
 // TestRenewal checks that a hold is renewed beyond its first lease, that each renewal is reported, and that a release stops
 // the renewals.
 func TestRenewal(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	const ttl = 900 * time.Millisecond
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told
@@ -70,7 +70,7 @@ func TestRenewal(t *testing.T) {
 
 // TestCloseEndsRenewal checks that a hold expires after its lock is closed.
 func TestCloseEndsRenewal(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		l := b.open(0, nil)
 		b.acquire(l, "a", 600*time.Millisecond, 0)
@@ -84,7 +84,7 @@ func TestCloseEndsRenewal(t *testing.T) {
 // TestLossIsReported checks what a lock does when the key of a holder is deleted. Redisson's watchdog must report the loss;
 // blind-renewal must continue to renew.
 func TestLossIsReported(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachNamed(t, []string{"blind-renewal", "redisson", "redisson-legacy"}, func(b bench) {
 		var r told
 		l := b.open(0, r.renewed)
@@ -112,7 +112,7 @@ func TestLossIsReported(t *testing.T) {
 // TestNotified checks that a release notifies a waiter, which is then granted. Without the notification, the waiter would
 // be granted only when the lease expires.
 func TestNotified(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", time.Minute, 0)
@@ -131,7 +131,7 @@ func TestNotified(t *testing.T) {
 
 // TestCancelledWaiter checks that a cancelled waiter leaves neither a subscription nor a goroutine.
 func TestCancelledWaiter(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachNamed(t, []string{"redisson", "redisson-lease", "redisson-legacy"}, func(b bench) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", time.Minute, 0)

@@ -47,7 +47,7 @@ func properOnDatabases() []string {
 }
 
 func TestDatabaseTryWaitAndCancel(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -85,7 +85,7 @@ func TestDatabaseTryWaitAndCancel(t *testing.T) {
 
 // TestDatabaseRelease checks that only the holder's release frees the lock, and only once.
 func TestDatabaseRelease(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -118,7 +118,7 @@ func TestDatabaseRelease(t *testing.T) {
 // TestDatabaseOpensConcurrently checks that several processes can open a lock at the same time. Each process tries to
 // create the table.
 func TestDatabaseOpensConcurrently(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, properOnDatabases(), func(b bench, _ servers.Node) {
 		var all sync.WaitGroup
 		for process := range 8 {
@@ -138,7 +138,7 @@ func TestDatabaseOpensConcurrently(t *testing.T) {
 
 // TestRowTakenOver checks that an expired row is granted to exactly one client.
 func TestRowTakenOver(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, []string{"mysql-row-ttl"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		late := b.acquire(first, "a", 300*time.Millisecond, 0)
@@ -178,7 +178,7 @@ func TestRowTakenOver(t *testing.T) {
 
 // TestRowStays checks a known defect: the row of a dead holder is never deleted.
 func TestRowStays(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, []string{"mysql-row"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 50*time.Millisecond, 0)
@@ -195,7 +195,7 @@ func TestRowStays(t *testing.T) {
 // TestSessionEnds checks the end of a holder's session. The next client must be granted the key, the loss must be
 // reported, and the release must return an error.
 func TestSessionEnds(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 600*time.Millisecond, 0)
@@ -254,7 +254,7 @@ func TestSessionEndsWithItsProcess(t *testing.T) {
 // TestClosedWhileItWaits closes the lock of a client that waits in Acquire. The acquire must fail, and must not block other
 // clients.
 func TestClosedWhileItWaits(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)
@@ -288,7 +288,7 @@ func TestClosedWhileItWaits(t *testing.T) {
 // TestRowNamesAreWhole checks that names that are too long are refused. A server in a non-strict mode would truncate such
 // names, so two keys could share a row.
 func TestRowNamesAreWhole(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, []string{"mysql-row", "mysql-row-ttl"}, func(b bench, _ servers.Node) {
 		req := request("a", 0)
 		req.Key = strings.Repeat("k", 256)
@@ -300,7 +300,7 @@ func TestRowNamesAreWhole(t *testing.T) {
 
 // TestUnlockThroughAPool checks a known defect: a release succeeds but does not free the lock.
 func TestUnlockThroughAPool(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	eachOnDatabase(t, []string{"postgres-advisory-pool"}, func(b bench, _ servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 10*time.Second, 0)

@@ -24,7 +24,7 @@ func eachThirdParty(t *testing.T, test func(site)) { onEachThirdParty(t, shared,
 func eachThirdPartyAlone(t *testing.T, test func(site)) { onEachThirdParty(t, started, test) }
 
 func onEachThirdParty(t *testing.T, start func(*testing.T, servers.Spec) *servers.Group, test func(site)) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	for _, impl := range catalog.All() {
 		if !impl.ThirdParty {
 			continue
@@ -238,7 +238,7 @@ func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 // TestRueidislockReportsLoss checks that a hold's context ends when the keys of the hold are deleted. A later release must
 // not report success.
 func TestRueidislockReportsLoss(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	for _, name := range []string{"rueidislock", "rueidislock-tuned"} {
 		t.Run(name, func(t *testing.T) {
 			s := site{t, named(t, name), deploy(t, servers.Local, servers.Single)}
@@ -289,7 +289,7 @@ func TestOwnHasNoThirdParty(t *testing.T) {
 //
 // If this test fails, remove the expectation of the defect.
 func TestRueidislockForgetsWaiters(t *testing.T) {
-	t.Parallel() // mostly waits
+	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	s := site{t, named(t, "rueidislock-tuned"), deploy(t, servers.Local, servers.Single)}
 	a, b := s.connected(0), s.connected(1)
 	if err := s.group.Nodes[0].Pause(); err != nil {
