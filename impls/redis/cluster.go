@@ -54,7 +54,7 @@ const reloadWithin = 300 * time.Millisecond
 type directory struct {
 	env   impls.Env
 	dial  impls.Dialer
-	turn  chan struct{} // capacity 1: only one goroutine queries the servers; the others wait for its result
+	turn  chan struct{} // capacity 1: only one goroutine queries the servers, and the other goroutines wait for the result
 	given sync.Map      // maps a server's address in the cluster to its address in Env.Nodes; the latter address maps to itself
 }
 

@@ -87,7 +87,7 @@ func (l *listener) receive() {
 		switch isQuiet := errors.As(err, &timeout) && timeout.Timeout(); {
 		case isQuiet && !quiet:
 			quiet = true
-			_ = sub.Ping(l.life) // the next receive reports an error
+			_ = sub.Ping(l.life) // if the ping fails, the next receive returns the error
 			continue
 		case isQuiet:
 			_ = sub.Close()

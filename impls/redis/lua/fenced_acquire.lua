@@ -1,21 +1,26 @@
--- Acquire the lock, re-enter it, or join the queue, in one step, so that no release can come between.
--- KEYS[1] the lock.
--- ARGV[1] the token of this request; ARGV[2] its owner; ARGV[3] its lease in ms, of ten digits; ARGV[4] its process
--- and the lease of a hand-over, as in its queue entry, empty for a try; ARGV[5] 1 for a repeated request; ARGV[6] the
--- base of fences: clock or count; ARGV[7] the token of the owner's current hold, as far as its process knows.
--- Returns the fence of a new hold, {depth, token, fence} of an existing one, or {0, '', time left in ms} if refused.
+-- Acquire the lock, re-enter it, or join the queue. This is one atomic step, so no release can happen in between.
+-- KEYS[1]: the lock.
+-- ARGV[1]: the token of this request.
+-- ARGV[2]: the owner.
+-- ARGV[3]: the requested lease in ms, in ten digits.
+-- ARGV[4]: the process and the lease after a hand-off, as in a queue entry; empty for a try.
+-- ARGV[5]: 1 for a repeated request.
+-- ARGV[6]: the source of fencing tokens ("fences"): clock or count.
+-- ARGV[7]: the token of the owner's current hold, if the process knows that hold.
+-- Returns the fence of a new hold, {depth, token, fence} of an existing hold, or {0, '', time left in ms} if refused.
 --
--- A lock is one list, so that a release reads the hold and the first waiter with one command. Its first element is the
--- record of the hold; the others are the waiters' entries, the oldest first.
+-- A lock is one list, so a release can read the hold and the first waiter with one command. The first element is the
+-- record of the hold. The other elements are the entries of the waiters, the oldest first.
 --   record: token (1-32), fence (34-49), depth (51-60), since (62-77), lease (79-88), owner (90-)
---   entry:  token (1-32), process (34-65), lease of a hand-over (67-76), owner (78-)
--- A hold has ended when its lease, in ms, has passed since the server time "since", in microseconds; the record of a free
--- lock is all zeros. The list has no expiry because it has the last fence: a resource would refuse fences that begin again
--- at 1. All parts have fixed positions, and are copied rather than calculated, because calculation takes most of a
--- script's time. tonumber always gets the base 10: leading zeros can mean octal.
+--   entry:  token (1-32), process (34-65), lease after a hand-off (67-76), owner (78-)
+-- A hold has ended when its lease (in ms) has passed since the server time "since" (in microseconds). In the record of a
+-- free lock, all fields except the fence are zeros. The list does not expire, because it contains the last fence: if the
+-- fences began again at 1, a resource would refuse them. All parts have fixed positions, so a script can copy them
+-- instead of calculating them, which would take longer. Every call of tonumber has the base 10, because leading zeros
+-- can mean octal.
 local call, key = redis.call, KEYS[1]
 local record, time = call('LINDEX', key, 0), call('TIME')
-local now, stamp = time[1] * 1000000 + time[2], ('000000000' .. time[1]):sub(-10) .. ('00000' .. time[2]):sub(-6) -- exact to 2^53, the year 2255
+local now, stamp = time[1] * 1000000 + time[2], ('000000000' .. time[1]):sub(-10) .. ('00000' .. time[2]):sub(-6) -- numbers are exact up to 2^53, which is in the year 2255
 local ends = now + tonumber(ARGV[3], 10) * 1000
 local last, over = 0, 0
 if record then
@@ -27,16 +32,16 @@ if record then
 	over = over + lease * 1000
 end
 
--- The fence of a new holder: one more than the last and, if it follows the clock, at least the server's time. So fences
--- rise even after a loss of memory.
+-- Calculate the fence of a new holder: one more than the last fence. If the source is the clock, the fence is at least
+-- the server's time. Fences then increase even after the server has lost its memory.
 local new, fence = now, stamp
 if now <= last or ARGV[6] ~= 'clock' then
 	new = last + 1
 	fence = string.format('%016.0f', new)
 end
 
--- Free: a new holder. If the lease has expired, the first waiter to check is granted, because the head of the queue may
--- be gone as well. Its entry is removed from the queue.
+-- If the lock is free, grant it. After the expiry of a lease, the first waiter that repeats its request is granted,
+-- because the first waiter of the queue may no longer exist. The entry of the new holder is removed from the queue.
 if over <= now then
 	local held = ARGV[1] .. ' ' .. fence .. ' 0000000001 ' .. stamp .. ' ' .. ARGV[3] .. ' ' .. ARGV[2]
 	if record then
@@ -50,8 +55,8 @@ if over <= now then
 	return new
 end
 
--- Granted already: a release has handed it over and the notice is late or lost, or this command was sent twice. The
--- lease is the full one from now on.
+-- This request may already be granted: a release has handed the lock over and the message is late or lost, or this
+-- command was sent twice. From now on, the hold has the full lease.
 local token, depth = record:sub(1, 32), tonumber(record:sub(51, 60), 10)
 if token == ARGV[1] then
 	call('LSET', key, 0, record:sub(1, 61) .. stamp .. ' ' .. ARGV[3] .. record:sub(89))

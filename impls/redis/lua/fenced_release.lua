@@ -1,16 +1,18 @@
 -- Release the lock, and hand it over to the waiter that has waited longest.
--- KEYS[1] the lock: a list, see fenced_acquire.lua.
--- ARGV[1] the token; ARGV[2] an entry to remove from the queue, or empty; ARGV[3] the prefix of the
--- processes' channels; ARGV[4] the base of fences: clock or count.
--- Returns 1 if released, 0 if it is free, -1 if another client holds it.
+-- KEYS[1]: the lock, a list that fenced_acquire.lua describes.
+-- ARGV[1]: the token.
+-- ARGV[2]: an entry to remove from the queue, or empty.
+-- ARGV[3]: the prefix of the processes' channels.
+-- ARGV[4]: the source of fencing tokens ("fences"): clock or count.
+-- Returns 1 if the lock was released, 0 if it was free, -1 if another client holds it.
 local call, key = redis.call, KEYS[1]
 
--- A waiter that goes away leaves the queue, and releases a grant made meanwhile.
+-- If a waiter withdraws, remove its entry from the queue. The rest of the script releases a grant made meanwhile.
 if ARGV[2] ~= '' then
 	call('LREM', key, 0, ARGV[2])
 end
 
--- One command pops the record and the first waiter, and one pushes them back.
+-- One command removes the record and the first waiter from the list. Another command adds them again at the end.
 local first = call('LPOP', key, 2)
 if not first then
 	return 0
@@ -26,13 +28,14 @@ elseif since + lease * 1000 <= now then
 	answer = 0
 elseif record:sub(1, 32) ~= ARGV[1] then
 	answer = -1
-elseif depth ~= '0000000001' then -- an inner release: the outer hold lasts
+elseif depth ~= '0000000001' then -- the release of a nested hold; the outer hold continues
 	record = record:sub(1, 50) .. string.format('%010d', tonumber(depth, 10) - 1) .. record:sub(61)
 	answer = 1
 end
 
--- The first waiter whose process listens becomes the holder, with a new fence. Its lease is short until it confirms,
--- in case it has died or is leaving. A waiter whose process does not listen is skipped: if it lives, it will check
+-- The first waiter whose process is subscribed becomes the holder, with a new fence. Its lease is short until the first
+-- renewal, because the waiter may have died or withdrawn. The loop skips each waiter whose process is not subscribed.
+-- A skipped waiter may still be alive. It loses only its place in the queue, because it will soon check
 -- again and rejoin the queue.
 while waiter and not answer do
 	local token, fence, heard = waiter:sub(1, 32), stamp, 0
@@ -52,7 +55,7 @@ while waiter and not answer do
 	end
 end
 
--- No hand-over or no waiter: the lock is free, and its fence stays.
+-- Without a waiter, the lock becomes free. The record keeps the last fence.
 if not answer then
 	record = '00000000000000000000000000000000' .. record:sub(33, 50) .. '0000000000 0000000000000000 0000000000 '
 end

@@ -1,6 +1,6 @@
--- Renew the hold for a full lease, if it has the token. KEYS[1] the lock: a list, see fenced_acquire.lua; ARGV[1] the
--- token; ARGV[2] the lease in ms, of ten digits. Returns 1 if renewed, 0 if it is free, -1 if another client
--- holds it.
+-- Renew the hold for a full lease, if it has the token.
+-- KEYS[1] is the lock, a list that fenced_acquire.lua describes. ARGV[1] is the token, ARGV[2] the lease in ms, in ten
+-- digits. Returns 1 if the hold was renewed, 0 if the lock is free, -1 if another client holds it.
 local record = redis.call('LINDEX', KEYS[1], 0)
 if not record then
 	return 0

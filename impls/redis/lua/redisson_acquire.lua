@@ -1,5 +1,5 @@
--- Acquire the lock, re-enter it, or return the time for which it is held.
--- KEYS[1] the lock, a hash; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
+-- Acquire the lock or re-enter it. If another client holds the lock, return the remaining lease.
+-- KEYS[1] is the lock, a hash. ARGV[1] is the lease in ms, ARGV[2] the owner's field in the hash.
 -- Returns {the owner's depth, 0}, or {0, the rest of the holder's lease in ms}.
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
 	local count = redis.call('HINCRBY', KEYS[1], ARGV[2], 1)

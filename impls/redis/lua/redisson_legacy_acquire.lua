@@ -1,6 +1,7 @@
--- Acquire the lock, re-enter it, or return the time for which it is held: in two branches, as older versions do.
--- KEYS[1] the lock, a hash; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns {the owner's depth, 0}, or {0, the rest of the holder's lease in ms}.
+-- Acquire the lock or re-enter it. If another client holds the lock, return the remaining lease. Older versions of
+-- Redisson have two branches for this.
+-- KEYS[1] is the lock, a hash. ARGV[1] is the lease in ms, ARGV[2] the owner's field in the hash.
+-- Returns {the owner's depth, 0} if granted, or {0, the remaining lease of the holder in ms} if refused.
 if redis.call('EXISTS', KEYS[1]) == 0 then
 	redis.call('HSET', KEYS[1], ARGV[2], 1)
 	redis.call('PEXPIRE', KEYS[1], ARGV[1])

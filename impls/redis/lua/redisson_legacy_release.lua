@@ -1,6 +1,6 @@
--- Release the lock once, as older versions do: the release of a missing lock succeeds.
--- KEYS[1] the lock, a hash; KEYS[2] its channel; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns 1 if the lock is free now, 0 if its owner still holds it, nil if another client holds it.
+-- Release one level of the lock, as in older versions of Redisson. The release of a missing lock succeeds.
+-- KEYS[1] is the lock, a hash. KEYS[2] is its channel. ARGV[1] is the lease in ms, ARGV[2] the owner's field in the hash.
+-- Returns 1 if the lock is free now, 0 if its owner still holds it, nil if another client holds the lock.
 if redis.call('EXISTS', KEYS[1]) == 0 then
 	redis.call('PUBLISH', KEYS[2], 0)
 	return 1

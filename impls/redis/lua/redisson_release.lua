@@ -1,6 +1,6 @@
--- Release the lock once; the last release deletes it and notifies waiters.
--- KEYS[1] the lock, a hash; KEYS[2] its channel; ARGV[1] the lease in milliseconds; ARGV[2] the owner's field.
--- Returns 1 if the lock is free now, 0 if its owner still holds it, nil if the owner did not hold it.
+-- Release one level of the lock. The release of the last level deletes the lock and notifies the waiters.
+-- KEYS[1] is the lock, a hash. KEYS[2] is its channel. ARGV[1] is the lease in ms, ARGV[2] the owner's field in the hash.
+-- Returns 1 if the lock is free now, 0 if its owner still holds it, nil if the owner did not hold the lock.
 if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
 	return nil
 end
