@@ -145,11 +145,11 @@ func Expectations(lock impls.Impl, w Workload, fault, deployment string, p Param
 // Workload describes what a client does in one iteration.
 type Workload struct {
 	Name      string
-	Doc       string        // one sentence
-	Reentrant bool          // only for re-entrant locks
+	Doc       string        // description of the workload in one sentence
+	Reentrant bool          // the workload runs only with re-entrant locks
 	Guarded   bool          // clients read and write the guarded resource
-	Fenced    bool          // only for locks that issue fencing tokens
-	Special   bool          // unusual use of a lock: general expectations do not apply
+	Fenced    bool          // the workload runs only with locks that issue fencing tokens
+	Special   bool          // the lock is used in an unusual way, so general expectations do not apply
 	Waits     bool          // clients mostly wait: performance is not measured, and trials may run in parallel
 	Verdict   bool          // by default, trials run in parallel and their performance is not compared
 	Figures   bool          // not run by default, because it differs from the workload "counter" only in its performance results
@@ -159,7 +159,7 @@ type Workload struct {
 	Gated     bool          // a gate in front of the shop rejects buyers when everything is sold
 	Usual     []string      // locks that the workload tests by default; nil: all suitable locks
 	Check     Check         // how the resource checks fencing tokens; empty: Checking
-	Adapt     func(*Params) // changes the parameters for the workload; nil: no change
+	Adapt     func(*Params) // function that changes the parameters for the workload; nil: no change
 	Iterate   func(context.Context, *Client)
 }
 

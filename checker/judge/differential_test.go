@@ -70,7 +70,7 @@ func searchFenced(g *generated) (bool, bool) {
 	f1, p1 := both(owner, g.actions)
 	f2, p2 := both(mint, grants)
 	if fenced.linearizable(g.actions) && !(f1 && f2) {
-		return false, true // two different results, so that the caller reports a disagreement
+		return false, true // two different results make the caller report a disagreement
 	}
 	return f1 && f2, p1 && p2
 }
@@ -174,7 +174,7 @@ func (d *differ) run(t *testing.T, n int) outcome {
 			o.disagreed++
 			once.Do(func() { t.Errorf("seed %d: %s%s", seed, differs, g.text()) })
 			if os.Getenv("LOCKBENCH_MUTANT") != "" {
-				break // one example is enough
+				break // in a mutation test, one disagreement is enough
 			}
 		}
 	}

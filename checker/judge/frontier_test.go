@@ -47,7 +47,7 @@ type frontier[S comparable] struct {
 // of the object, and the actions that have taken effect but have not returned.
 type belief[S comparable] struct {
 	state S
-	done  uint64 // by slot
+	done  uint64 // bit set of the slots whose actions have taken effect
 }
 
 // linearizable reports whether the actions are linearizable. At most 64 actions may overlap at any time.

@@ -221,7 +221,7 @@ func (g *generated) leases() {
 		}
 		if g.chance(8) {
 			g.lives[a.Client]++
-			continue // never released
+			continue // the hold is never released
 		}
 		g.add(b, who)
 		if g.chance(4) {

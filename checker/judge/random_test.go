@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// mutex simulates clients that acquire and release locks, one lock per key. If the probabilities in fields faulty and
-// late are 0, at most one client holds a lock at a time.
+// mutex simulates clients that acquire and release locks, one lock per key. At most one client holds a lock at a time
+// if the fields faulty and late are 0.
 type mutex struct {
 	r       *rand.Rand
 	ops     []histories.Op

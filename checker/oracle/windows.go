@@ -43,7 +43,7 @@ type known struct {
 // Queuing a grant early limits the number of queued events.
 type early struct {
 	known
-	leaving bool // whether not only the grant but also the expected end of the hold has been queued
+	leaving bool // whether the expected end of the hold has also been queued
 }
 
 // moment is a kind of event: the call of a release, or the return of an acquire or release. At equal times, calls come

@@ -34,7 +34,7 @@ type victim struct {
 	acquire histories.Op
 	held    bool          // whether the client held the key; if false, it waited for the key
 	behind  bool          // another client still holds the key
-	waited  bool          // another client held the key at the fault and has released it since
+	waited  bool          // another client held the key at the fault and has since released the key
 	since   time.Duration // start of the recovery time: the fault or, if later, the time from which no other client holds the key
 	asked   time.Duration // time at which other clients started to wait
 }

@@ -7,7 +7,7 @@ import "lockbench/histories"
 // order is unknown.
 type register struct {
 	highest histories.Op
-	before  map[int32]histories.Op // by client: when its outstanding operation was called, the operation with the highest token among those that had returned
+	before  map[int32]histories.Op // by client: operation with the highest token that had returned when the client's outstanding operation was called
 }
 
 func (r *register) called(op *histories.Op) {

@@ -180,7 +180,8 @@ var numbers = map[string]number{
 	":value":      {any64, math.MaxInt64, func(op *histories.Op, n int64) { op.Value = n }, true},
 }
 
-// named holds the values of numeric fields that have a name, by field and name.
+// named holds the special values that a history writes as a name instead of a number. A map key consists of the field
+// and the name.
 var named = map[string]int64{
 	":validity unbounded": int64(histories.Unbounded),
 	":wait try":           int64(histories.Try),
