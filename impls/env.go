@@ -28,9 +28,9 @@ type Env struct {
 	Dial    Dialer     // opens every connection; nil: net.Dialer
 	Rand    *rand.Rand // safe for concurrent use
 
-	// Renewed, unless nil, is called after each automatic renewal. sent is the time at which the renewal was sent, measured
-	// from the call of Acquire. g contains the new validity. err is nil if the renewal succeeded, ErrNotHeld if the store
-	// refused it, and otherwise indeterminate.
+	// Renewed, unless nil, is called after each automatic renewal. sent is the time at which the renewal was sent,
+	// measured from the call of Acquire. g contains the new validity. err is nil if the renewal succeeded, and
+	// ErrNotHeld if the store refused it. After any other error it is unknown whether the renewal succeeded.
 	Renewed func(g Grant, sent time.Duration, err error)
 
 	Tally *Tally // counts requests; nil: they are not counted

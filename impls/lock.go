@@ -16,7 +16,8 @@ import (
 	"lockbench/histories"
 )
 
-// ErrBusy and ErrNotHeld are definite: the operation had no effect. Every other error of a lock is indeterminate.
+// ErrBusy and ErrNotHeld are definite: the operation had no effect. After any other error of a lock, the operation may
+// have had an effect.
 var (
 	ErrBusy    = errors.New("busy")
 	ErrNotHeld = errors.New("not held")
@@ -108,7 +109,7 @@ type Prober interface {
 // Impl describes a lock of the catalog: its name and properties, how to open it, and its expectations.
 type Impl struct {
 	Name           string
-	Doc            string        // one sentence that describes the lock
+	Doc            string        // description of the lock in one sentence
 	Store          string        // name of the store, such as "redis" or "mysql"; "": no store
 	Deployment     string        // default deployment: single, replica, five or three; "" without a store
 	Control        bool          // whether the lock is a negative control: a known-broken lock that the suite must detect
@@ -134,7 +135,7 @@ type Impl struct {
 	Program        *Program                // nil for a lock in this program
 }
 
-// Program describes a lock in another program, which speaks the worker protocol.
+// Program describes a lock in another program. The program speaks the worker protocol.
 type Program struct {
 	Command        []string
 	Version        int           // version of the worker protocol

@@ -15,7 +15,8 @@ import (
 	"lockbench/impls/zookeeper"
 )
 
-// All returns every lock: lockbench's own locks, including the baseline none, and the third-party locks.
+// All returns every lock except the known-broken locks of package broken: the locks of lockbench, including the
+// baseline none, and the third-party locks.
 func All() []impls.Impl {
 	all := []impls.Impl{
 		local.None(), local.Mutex(),
@@ -35,7 +36,7 @@ func All() []impls.Impl {
 // Known returns every lock that can be selected by name: those of All, and the known-broken locks of package broken.
 func Known() []impls.Impl { return append(All(), checked(broken.All())...) }
 
-// checked makes each lock refuse unknown parameters.
+// checked returns the given locks, changed so that opening a lock with unknown parameters returns an error.
 func checked(all []impls.Impl) []impls.Impl {
 	for i, lock := range all {
 		all[i].Open = func(env impls.Env) (impls.Lock, error) {

@@ -10,8 +10,9 @@ import (
 	"lockbench/impls/expect"
 )
 
-// stated contains the exceptions to TestDefaultExpectations, by lock name, each with its reason. It lists correct locks
-// whose expectations differ from the default ones. It also lists known-broken locks whose expectations do not differ.
+// stated contains the exceptions to TestDefaultExpectations. It maps the name of a lock to a reason. It lists correct
+// locks whose expectations differ from the default ones. It also lists known-broken locks whose expectations do not
+// differ.
 var stated = map[string]string{
 	"ferretdb":          "the server does not lock the documents that it updates, so two clients may be granted at once",
 	"rueidislock":       "it promises a hold until its context ends, and a paused process cannot end the context",

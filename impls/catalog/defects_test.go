@@ -30,7 +30,7 @@ func eachNamed(t *testing.T, names []string, test func(bench)) {
 				needRedis(t)
 			}
 			g := shared(t, servers.Spec{How: how, Store: servers.Redis})
-			t.Run("locks", func(t *testing.T) { // t.Run returns after all parallel subtests
+			t.Run("locks", func(t *testing.T) { // group the subtests, because t.Run returns only after all parallel subtests have ended
 				for _, impl := range catalog.OnRedis() {
 					if !slices.Contains(names, impl.Name) {
 						continue

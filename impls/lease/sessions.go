@@ -116,7 +116,7 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.left = !h.over
-		return h.left || waiting.Over(h.Lost) // false if the hold was released
+		return h.left || waiting.Over(h.Lost) // the result is false if the hold was released
 	}
 	watch := func() {
 		select {
@@ -137,8 +137,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep records a hold. It starts the function run, and each function in the slice also, in a new goroutine. If run returns
-// true, the hold has ended without a release, and keep drops the session of the hold.
+// keep records a hold. It starts run and the functions in also, each in a new goroutine. If run returns true, the hold
+// has ended without a release, so its session is dropped.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

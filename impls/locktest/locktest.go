@@ -46,8 +46,8 @@ import (
 	"lockbench/workloads"
 )
 
-// Open opens the lock of one process. Virtual time needs a lock that opens connections with Env.Dial and takes random
-// numbers from Env.Rand; Redis returns a suitable client.
+// Open opens the lock of one process. Explore runs the lock in virtual time. The lock must therefore open connections
+// with Env.Dial and take random numbers from Env.Rand. The function Redis returns a suitable client.
 type Open = func(impls.Env) (impls.Lock, error)
 
 // Options describes a lock and the trials to run. The zero value describes a lock without a lease on Redis.
@@ -162,7 +162,7 @@ func Run(t *testing.T, open Open, o Options) {
 	}
 }
 
-// cells returns the trials to run, and the reasons why others are left out.
+// cells returns the trials to run, and the reasons why other trials are left out.
 func (s *suite) cells(short bool) (cells []trial.Cell, left []string, err error) {
 	loads := s.Workloads
 	if loads == nil {
@@ -192,7 +192,7 @@ func (s *suite) cells(short bool) (cells []trial.Cell, left []string, err error)
 	return cells, left, nil
 }
 
-// choose returns the rows of a table with the given names, without repetitions.
+// choose returns the elements of a table with the given names. Each element occurs only once in the result.
 func choose[T any](what string, names []string, table []T, nameOf func(T) string) (chosen []T, err error) {
 	names = slices.Compact(slices.Clone(names))
 	for _, name := range names {
@@ -244,7 +244,7 @@ func (s *suite) try(ctx context.Context, c trial.Cell, dir string, pool *trial.P
 	return failures, notes, nil
 }
 
-// failed describes a violation: the events, a sentence on them, and the command that repeats the trial.
+// failed describes a violation: the events, a sentence about them, and the command that repeats the trial.
 func (s *suite) failed(c trial.Cell, out trial.Outcome, f checker.Finding, e histories.Expectation) (string, error) {
 	lines, err := read(out.Dir + "/history.jsonl.zst")
 	if err != nil {

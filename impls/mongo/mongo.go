@@ -27,7 +27,8 @@ type documents struct {
 	env impls.Env
 }
 
-// The default database and the collection of the locks' documents. The URL may name another database.
+// Names of the default database and of the collection in which the locks store their documents. The URL of the server
+// may name another database.
 const (
 	lockDatabase   = "lockbench"
 	lockCollection = "lockbench_locks"
@@ -43,13 +44,13 @@ func openDocuments(env impls.Env) (documents, error) {
 	}
 	opts := options.Client().ApplyURI(env.Nodes[0])
 	u, err := url.Parse(env.Nodes[0])
-	if err != nil || opts.Validate() != nil { // the error itself contains the URL
+	if err != nil || opts.Validate() != nil { // return another error, because this one contains the URL with its password
 		return documents{}, errors.New("parse the URL of a server: invalid")
 	}
-	// No retries: if a reply is lost, the resent command would be refused, because the first command has already acquired
-	// the lock.
+	// Disable retries. After a lost reply, a resent command would be refused, because the first command has already
+	// acquired the lock.
 	opts.SetRetryWrites(false).SetRetryReads(false).SetMaxAdaptiveRetries(0)
-	// A direct connection. Otherwise the client would use the addresses that the server reports, and these bypass a proxy.
+	// Connect directly. Otherwise the client would use the addresses that the server reports, which bypass a proxy.
 	opts.SetDirect(true).SetServerMonitoringMode(options.ServerMonitoringModePoll)
 	opts.SetTimeout(waiting.CommandTimeout).SetConnectTimeout(waiting.CommandTimeout).SetServerSelectionTimeout(waiting.CommandTimeout)
 	opts.SetMaxPoolSize(0).SetMaxConnecting(64) // no limit; otherwise requests might wait for a connection instead of the lock

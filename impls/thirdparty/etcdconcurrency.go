@@ -131,7 +131,7 @@ func (l *etcdMutexes) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	case errors.Is(err, concurrency.ErrLocked):
 		l.Put(s)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
-	case err != nil: // end the session; if the server confirms the end, the request has left no key
+	case err != nil: // end the session; if the server confirms the end, it has deleted any key of the request
 		if closed := s.Close(); closed == nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", impls.ErrBusy, err)
 		}

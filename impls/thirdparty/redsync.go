@@ -120,7 +120,8 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	case err != nil: // each server has refused the lock, or has undone its grant
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	}
-	// Until returns the time of the granted attempt, plus the lease, minus the allowance for clock drift.
+	// The library's method Until returns the time of the granted attempt, plus the lease, minus the allowance for clock
+	// drift.
 	validity := req.TTL - time.Duration(float64(req.TTL)*driftFactor)
 	return impls.Hold{Grant: impls.Grant{Key: req.Key, Owner: req.Owner, Token: m.Value(), Validity: validity,
 		SentAfter: max(0, m.Until().Add(-validity).Sub(start))}}, nil

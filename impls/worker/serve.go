@@ -86,7 +86,7 @@ type server struct {
 	end      context.CancelFunc
 	asked    sync.WaitGroup
 
-	writing sync.Mutex // guards the output; separate from mu, so that requests are read while the output blocks
+	writing sync.Mutex // guards the output; separate from mu, so that requests can be read while the output blocks
 	out     *json.Encoder
 	failed  error
 

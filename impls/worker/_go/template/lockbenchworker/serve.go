@@ -30,7 +30,7 @@ type server[C, H any] struct {
 	prefix   string // prefix of every key in the store
 	resource string // base URL of the guarded resource
 
-	writing sync.Mutex // guards the field out; separate from mu, so that requests are read while the output blocks
+	writing sync.Mutex // guards the field out; separate from mu, so that requests can be read while the output blocks
 	out     io.Writer
 
 	mu       sync.Mutex // guards the fields below
@@ -176,7 +176,7 @@ func (s *server[C, H]) answer(ctx context.Context, r request) {
 	s.write(s.concluded(a, err))
 }
 
-// concluded returns a reply with its outcome set according to err: success, a refusal or an error.
+// concluded returns the reply with the outcome that err describes: success, a refusal or an error.
 func (s *server[C, H]) concluded(a reply, err error) reply {
 	switch {
 	case err == nil:
@@ -259,7 +259,7 @@ func (s *server[C, H]) request(ctx context.Context, q Request, read time.Time) (
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return g, sent, err // the last answer was a refusal
+			return g, sent, err // err is a refusal, because the last try was refused
 		}
 	}
 }
@@ -296,8 +296,8 @@ func (s *server[C, H]) release(ctx context.Context, r request) error {
 	return s.Release(ctx, s.client, h.Hold)
 }
 
-// hold returns the hold to which a request refers, and true. If this process has no such hold, it returns a hold with the
-// data of the request, and false.
+// hold returns the hold to which a request refers, and true. If this process does not know the hold, the method returns
+// a hold with the data of the request, and false.
 func (s *server[C, H]) hold(r request) (h *held[H], known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// Lock describes a lock library and how to call it. C is the type of the library's client, which all requests of a process
-// share. H is the type of the library's lock object. Open, Release, and either Try or Acquire are required. lockbench tests
-// Renew and Probe if they are set.
+// Lock describes a lock library and how to call it. C is the type of the library's client. All requests of a process
+// share a client. H is the type of the library's lock object. Open, Release, and either Try or Acquire are required.
+// lockbench tests Renew and Probe if they are set.
 type Lock[C, H any] struct {
 	Name, Doc         string
 	Store, Deployment string   // default: store redis, deployment single; see docs/reference/worker-protocol.md
-	Can               []string // capabilities that do not follow from the functions below, such as Watchdog
+	Can               []string // capabilities that lockbench cannot derive from the functions below, such as Watchdog
 	// Backoff is the delay of a waiter between two calls of Try; 0 means 20 ms. If Acquire is set, Backoff is the longest delay
 	// between two attempts of a waiter inside Acquire.
 	Backoff         time.Duration
@@ -57,18 +57,18 @@ const (
 	Reentrant = "reentrant" // grants a held lock again to the same Owner
 	Lost      = "lost"      // sets Grant.Lost
 	Fencing   = "fencing"   // sets Grant.Fence
-	Notifies  = "notifies"  // on a release, the store sends a message that wakes a waiter
-	Rerelease = "rerelease" // a release may be sent again if its outcome is unknown
+	Notifies  = "notifies"  // the store notifies a waiter of a release
+	Rerelease = "rerelease" // a release may be repeated if its outcome is unknown
 	Session   = "session"   // holds end with the session of the process
 )
 
-// Unbounded is the validity of a grant without an end.
+// Unbounded is the validity of a grant that does not expire.
 const Unbounded time.Duration = -1
 
 // Env holds the servers and settings with which a lock is opened.
 type Env struct {
 	Nodes   []string          `json:"nodes"`   // URLs of the servers, which may contain passwords
-	CAFile  string            `json:"ca_file"` // certificates to trust with rediss://
+	CAFile  string            `json:"ca_file"` // file of the certificates to trust if a URL begins with rediss://
 	Prefix  string            `json:"prefix"`  // prefix of every key in the store; Request.Key already includes it
 	Process int               `json:"process"` // number of this process, from 0
 	Seed    uint64            `json:"seed"`
@@ -85,8 +85,8 @@ type Request struct {
 	renewed    func(sent time.Time, validity time.Duration, err error)
 }
 
-// Renewed reports a renewal that the library made without a request. sent is the time at which it was sent. err is nil,
-// ErrNotHeld if the store refused the renewal, or indeterminate.
+// Renewed reports a renewal that the library made without a request. sent is the time at which it was sent. err is nil
+// if the renewal succeeded, and ErrNotHeld if the store refused it. After any other error its outcome is unknown.
 func (r Request) Renewed(sent time.Time, validity time.Duration, err error) {
 	r.renewed(sent, validity, err)
 }
@@ -97,7 +97,7 @@ type Grant[H any] struct {
 	Token    string          // identifies the grant in the store; "": a random token
 	Fence    int64           // fencing token
 	Validity time.Duration   // promised duration of the hold; 0: the requested TTL
-	Depth    int             // nesting depth of a grant of a re-entrant lock; 1: the outermost grant
+	Depth    int             // nesting depth, if the lock is re-entrant; 1: the outermost grant
 	Lost     <-chan struct{} // closed when the library detects that the hold is lost; may be nil
 }
 
