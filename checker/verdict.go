@@ -66,7 +66,7 @@ type Finding struct {
 	Observed   Observed `json:"observed"`
 	Why        string   `json:"why,omitempty"`        // reason why the property is undecided or not applicable
 	Evidence   string   `json:"evidence,omitempty"`   // describes the amount of evidence that supports the finding, such as "12 grants"
-	Violations int      `json:"violations,omitempty"` // number of violations, of which Witness shows one
+	Violations int      `json:"violations,omitempty"` // number of violations; Witness shows one of them
 	Witness    *Witness `json:"witness,omitempty"`
 }
 

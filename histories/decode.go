@@ -53,7 +53,7 @@ type Reader struct {
 	read   func() (Line, error) // reads a line in another format; nil for JSON lines
 }
 
-// Open opens a history file in JSON lines or in one of the other given formats.
+// Open opens a history file. The file contains JSON lines, or has one of the formats in others.
 func Open(path string, others ...Format) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -34,8 +34,8 @@ type Header struct {
 	ReportsLoss bool  `json:"reports_loss,omitempty"` // whether the lock reports the loss of a hold
 	Slack       Nanos `json:"slack_ns,omitempty"`     // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
-	Marks          bool  `json:"marks,omitempty"`           // whether the history has marks, which are times up to which it is complete; it may be incomplete after the last mark
-	Stall          Nanos `json:"stall_ns,omitempty"`        // longest pause of the program that recorded the history; a mark may state a longer one
+	Marks          bool  `json:"marks,omitempty"`           // whether the history has marks; a mark is a time up to which the history is complete
+	Stall          Nanos `json:"stall_ns,omitempty"`        // longest pause of the program that recorded the history; a mark may state a longer pause
 	WaitsInside    bool  `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
 	SilentRenewals bool  `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
@@ -115,7 +115,7 @@ func (h *Header) FreedWithin() time.Duration {
 const mostExcess = time.Minute
 
 // Excess returns the time by which a granted lease is longer than the requested one, from 0 to one minute. The time
-// limits for waiting clients are extended by it, because a lock may round leases up.
+// limits for waiting clients are extended by this time, because a lock may round leases up.
 func Excess(granted, requested time.Duration) time.Duration {
 	return min(max(0, granted-requested), mostExcess)
 }

@@ -126,7 +126,7 @@ func TestReplayDeliversAllEvents(t *testing.T) {
 	const clients, each = 4, 3000
 	file := record(t, clients, func(rec *Recorder) {
 		var wg sync.WaitGroup
-		marked := make(chan struct{}) // closed after the first mark (a time up to which the file is complete); clients then continue, so that operations follow the mark
+		marked := make(chan struct{}) // closed after the first mark, so that the clients perform operations after a mark; a mark is a time up to which the file is complete
 		mark := sync.OnceFunc(func() { close(marked) })
 		for c := range clients {
 			wg.Go(func() {

@@ -72,7 +72,8 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 const (
 	// Unbounded is the Validity of a granted lease that does not expire.
 	Unbounded time.Duration = -1
-	// Try and Unlimited are the Wait of an acquire that does not wait, and of one that waits until it is cancelled.
+	// Try and Unlimited are special values of Wait: an acquire that does not wait, and an acquire that waits until it
+	// is cancelled.
 	Try       time.Duration = -2
 	Unlimited time.Duration = -1
 	// StillOpen is the Return of an operation that has not returned.

@@ -13,7 +13,7 @@ const logCapacity = 1024
 
 // Recorder records a history during a run. Each client has its own Log, which does not allocate memory. Callers must
 // call Mark at least every second, and Drain after each value received from Full. The Recorder starts no goroutine, so
-// it also works in virtual time.
+// it works in virtual time too.
 type Recorder struct {
 	start time.Time
 	logs  []*Log
@@ -200,8 +200,8 @@ func (l *Log) Call(op Op) time.Duration {
 }
 
 // Return records the result of the open operation and returns the time. After an acquire or release with an unknown
-// outcome, the client may or may not hold the key. Return then increments the client's Life, so that its later
-// operations count as those of a new client.
+// outcome, the client may or may not hold the key. Return then increments the client's Life. Later operations of the
+// client therefore count as those of a new client.
 func (l *Log) Return(res Result) time.Duration {
 	l.lockWithRoom()
 	op := &l.open

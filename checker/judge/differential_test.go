@@ -79,8 +79,8 @@ func (g *generated) refusals() bool {
 	return slices.ContainsFunc(g.ops, func(op histories.Op) bool { return op.Outcome == histories.Refused })
 }
 
-// outcome counts the histories of one model: without a violation (good), with a violation (bad), and those on which the
-// judges disagree.
+// outcome counts the histories of one model: without a violation (good), with a violation (bad), and those about which
+// the checkers disagree.
 type outcome struct{ good, bad, disagreed int }
 
 // compare checks one history with the property monitors, the type frontier and Porcupine. good reports whether
@@ -130,7 +130,7 @@ func toCompare(t *testing.T) int {
 // property monitors of the judge, the type frontier of this package, and Porcupine. Some of the histories contain
 // violations.
 func TestDifferential(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect garbage less often, because most of it belongs to histories that have just been judged
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // collect garbage less often to save time, because the histories are small
 	n, start := toCompare(t), time.Now()
 	all := differs()
 	outcomes := make([]outcome, len(all))

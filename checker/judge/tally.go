@@ -19,7 +19,7 @@ type tally struct {
 	fresh     func(*histories.Op) bool // reports whether an operation belongs to the epilogue
 	settled   int                      // number of acquires and releases of the workload that have returned
 	unsettled int                      // number of these acquires and releases with an unknown outcome
-	injected  bool                     // a fault was verified
+	injected  bool                     // whether at least one fault was verified
 	first     time.Duration            // call time of the first verified fault
 }
 

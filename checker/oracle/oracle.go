@@ -33,7 +33,7 @@ type pair struct{ acquireCall, acquireReturn, endCall, endReturn int64 }
 // Oracle checks with Porcupine whether holds exclude each other. Call Add for each hold that has ended, then Judge.
 type Oracle struct {
 	views    []projection.View
-	monitors []Monitor // by view
+	monitors []Monitor // monitor of each view, by index of the view; may contain nil
 	keys     []projection.PerKey[searched]
 	full     bool
 	Whole    int // maximum number of operations that are checked at once

@@ -15,8 +15,8 @@ type Past struct {
 // PastAcquire is an acquire that has returned, with the end of its hold.
 type PastAcquire struct {
 	Acquire histories.Op
-	Release histories.Op  // last release of the hold; zero without a release
-	Taker   histories.Op  // first grant to another client during the hold; zero without such a grant
+	Release histories.Op  // last release of the hold; zero if there was none
+	Taker   histories.Op  // first grant to another client during the hold; zero if there was none
 	Over    time.Duration // time by which the lease has certainly expired; valid if Ended is set
 	Key     int
 	known   bool
@@ -27,8 +27,8 @@ type PastAcquire struct {
 // clock error.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// The method at returns the place where the acquire with the given hold number is stored. Hold numbers are sequential,
-// so recent acquires do not overwrite each other.
+// The method at returns the element for the acquire with the given hold number. The element may contain an older
+// acquire. Hold numbers are sequential, so recent acquires do not overwrite each other.
 func (p *Past) at(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {

@@ -16,7 +16,7 @@ type Hold struct {
 	Release histories.Op  // valid if a release ended the hold
 	Inner   *histories.Op // last release of a nested acquire; valid if Inners > 0
 
-	Granted  time.Duration // acquire.Return
+	Granted  time.Duration // time at which the acquire returned
 	Until    time.Duration // earliest end of the lease; Forever if the lease does not expire
 	Stated   time.Duration // earliest end of the lease as the lock stated it; Until may be later if the store was observed
 	Given    time.Duration // length of the latest lease
@@ -31,7 +31,7 @@ type Hold struct {
 	Vanished time.Duration // time of the first observation that no longer found the entry; 0 if it is still there or unknown
 
 	Depth  int
-	Inners int   // inner releases
+	Inners int   // number of releases of nested acquires
 	Heir   *Hold // first hold granted after the lease of this hold had expired, or nil
 }
 
@@ -65,7 +65,7 @@ func (p *PerKey[T]) Of(k *Key) *T {
 type Change uint8
 
 const (
-	Began         Change = iota // granted
+	Began         Change = iota // the hold was granted
 	Nested                      // the holder acquired the key again
 	Extended                    // the lease was extended
 	InnerReleased               // the release of a nested acquire was called

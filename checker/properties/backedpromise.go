@@ -19,11 +19,11 @@ type backed struct {
 	monitor
 	keys     projection.PerKey[backedKey]
 	seen     int // observations
-	inHolds  int // observations during a promised hold
-	compared int // observations during a hold in which the remaining time could be compared
-	shaken   int // observations after a fault that may have harmed the store
+	inHolds  int // number of observations during promised holds
+	compared int // number of observations during holds in which the remaining time could be compared
+	shaken   int // number of observations after a fault that may have harmed the store
 	holds    int // promised holds
-	long     int // promised holds that are long enough to contain an observation
+	long     int // number of promised holds that are long enough to contain an observation
 }
 
 // observable is the minimum length of a hold that is expected to contain an observation of the store.

@@ -29,7 +29,7 @@ type tries struct {
 type tried struct {
 	name   string
 	taken  time.Duration    // latest possible end of the earlier holds, or 0; a try called by that time may be refused
-	latest *projection.Hold // latest grant
+	latest *projection.Hold // hold that was granted last
 	last   histories.Op     // last successful release
 	doubts []doubt
 }

@@ -47,7 +47,7 @@ type overlap struct {
 	last   *projection.Hold // hold that ended last before the second grant, or nil
 }
 
-// maxOpen is the maximum number of possible violations stored per key. Beyond that, the oldest one counts as a
+// maxOpen is the maximum number of possible violations stored per key. If there are more, the oldest counts as a
 // violation.
 const maxOpen = 1024
 

@@ -30,7 +30,7 @@ type tokens struct {
 type minted struct {
 	grants []*projection.Hold
 	top    []*projection.Hold         // top[i] is the grant with the highest token among grants[:i+1] and the grants removed before them
-	by     map[int64]*projection.Hold // by token
+	by     map[int64]*projection.Hold // grants by token
 }
 
 func (x *tokens) Event(_ *projection.Key, ev histories.Event) {

@@ -6,8 +6,8 @@ import (
 	"lockbench/histories"
 )
 
-// inventory checks that the orders of a product do not exceed its stock. If a product has several segments, each has
-// its own key: the product name, '#' and the segment.
+// inventory checks that the orders of a product do not exceed its stock. If a product has several segments, each
+// segment has a separate key: the product name, '#' and the segment.
 type inventory struct {
 	monitor
 	products map[string]*product

@@ -12,7 +12,7 @@ import (
 // noticeTime plus a third of a lease is the time within which a holder must learn of a loss.
 const noticeTime = 100 * time.Millisecond
 
-// notices checks that a holder learns in time that its lease has ended, or that a renewal was refused.
+// notices checks that a holder learns in time of the end of its lease, or of a refused renewal.
 type notices struct {
 	timed
 	due     map[*projection.Hold]time.Duration // time at which a renewal was refused, by hold

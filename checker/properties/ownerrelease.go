@@ -28,7 +28,7 @@ var wrongNames = [wrongs]string{"second release", "after the lease", "of another
 // releases checks that only the holder of a key can release it. The workload must include releases by other clients.
 type releases struct {
 	monitor
-	open    map[int32]attempt // by client
+	open    map[int32]attempt // outstanding attempts, by client
 	unknown map[asker]time.Duration
 	tried   [wrongs]int
 	refused int // number of refused releases by clients that did not hold the key

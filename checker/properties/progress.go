@@ -155,7 +155,7 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 
 // undisturbed returns the earliest call time of the outstanding acquires that no fault affected. After a fault, a
 // client library may wait for a lost reply until its own timeout. Such a wait is not a defect of the lock. The result
-// is 0 if faults affected none of the acquires, and histories.Forever if they affected all.
+// is 0 if faults affected none of the acquires, and histories.Forever if they affected all acquires.
 func (f *Facts) undisturbed(open []asked) time.Duration {
 	first, disturbed := histories.Forever, false
 	for _, a := range open {

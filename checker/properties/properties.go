@@ -104,7 +104,7 @@ type Judgement interface {
 type Facts struct {
 	Header histories.Header
 	Slack  time.Duration
-	Bound  time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested one
+	Bound  time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
 	Counts *checker.Counts
 	Past   *projection.Past
 	Until  time.Duration // end of the judged part of the history; set after the last event

@@ -129,9 +129,9 @@ func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 
-// violation counts a violation and stores the first one for the report. A grant to another client is weak evidence,
-// because it may have causes other than a defect in reentrancy. If such a violation is stored, the first violation of
-// another kind replaces it.
+// violation counts a violation and stores the first violation for the report. A grant to another client is weak
+// evidence, because it may have causes other than a defect in reentrancy. The first violation of another kind therefore
+// replaces a stored violation of this kind.
 func (x *reentrant) violation(k *projection.Key, e *entry, at time.Duration, by *histories.Op, format string, args ...any) {
 	x.violations++
 	indirect := by != nil && by.Kind == histories.Acquire

@@ -13,7 +13,7 @@ import (
 type renewals struct {
 	timed    // counts late renewals at the end of the history; other violations are counted at once
 	held     map[*projection.Hold]*lease
-	answers  [3]int // by outcome
+	answers  [3]int // number of renewals, by outcome
 	least    time.Duration
 	measured bool // whether at least one renewal was measured; if not, the minimum (field least) is not valid
 }

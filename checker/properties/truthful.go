@@ -25,7 +25,7 @@ type answered struct {
 	open  []request     // outstanding acquires
 	clean int           // value of Facts.upsets when the store last certainly had nothing that could hinder a grant
 	used  bool
-	last  histories.Op // last release
+	last  histories.Op // last release of the key
 
 	repeated stillHeld
 }

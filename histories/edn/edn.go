@@ -38,7 +38,7 @@ type history struct {
 
 	clients map[int32]*client
 	faults  map[injection][]histories.Op // faults that have not ended
-	ready   []histories.Line             // lines to be returned next
+	ready   []histories.Line             // queue of lines that the reader returns next
 	unknown map[string]int               // number of occurrences of each unknown field, by name
 	clock   string                       // name of the field with the time: :time, :index or none
 	now     time.Duration                // time of the last entry

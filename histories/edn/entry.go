@@ -159,7 +159,7 @@ type number struct {
 }
 
 const (
-	longest = int64(histories.Forever) - 1 // nanoseconds
+	longest = int64(histories.Forever) - 1 // longest duration in a history, in nanoseconds
 	any64   = math.MinInt64
 )
 
