@@ -34,7 +34,7 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 // iteration counts from its intended start.
 type schedule struct {
 	arrivals Arrivals
-	interval time.Duration // mean interval
+	interval time.Duration // mean interval between two iterations
 
 	mu     sync.Mutex
 	rand   *rand.Rand

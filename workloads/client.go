@@ -13,7 +13,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// Client performs operations one after the other and records each in the history.
+// Client performs operations in sequence and records each operation in the history.
 type Client struct {
 	Params *Params
 
@@ -236,7 +236,7 @@ func (c *Client) Write(ctx context.Context, h Held, value int64) bool {
 
 // Append adds an order to the resource.
 func (c *Client) Append(ctx context.Context, h Held) {
-	one := int64(1) // one order
+	one := int64(1) // the number of orders to append
 	_ = c.use(histories.Op{Kind: histories.Append}, h, func() error {
 		return c.Resource.Append(ctx, h.Key, h.Fence)
 	}, &one)

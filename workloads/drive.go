@@ -226,8 +226,8 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 const asks = 3
 
 // take acquires and releases a key. If the outcome of an acquire is unknown, the key may have been granted. If the lock
-// has leases, such a grant expires, so take repeats the acquire. Without leases the grant never expires, so take does
-// not repeat the acquire.
+// has leases, the grant expires, so take repeats the acquire. Otherwise the grant never expires, so take does not
+// repeat the acquire.
 func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()

@@ -26,8 +26,8 @@ type Resource interface {
 type Process struct {
 	Lock     impls.Lock
 	Resource Resource
-	// Running blocks while the process is paused, so that a pause also delays the work of its clients. It is nil for the
-	// current process.
+	// Running blocks while the process is paused. A pause therefore also delays the work of the clients. Running is nil
+	// for the current process.
 	Running func(context.Context) error
 }
 

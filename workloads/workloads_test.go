@@ -350,7 +350,7 @@ func TestTimeoutIsRecorded(t *testing.T) {
 	}, released}
 	for _, c := range []struct {
 		workload string
-		wait     time.Duration // Params.Wait
+		wait     time.Duration // value of Params.Wait
 		recorded time.Duration
 		problem  string
 	}{{"contend", 0, histories.Unlimited, histories.Cancelled}, {"contend", time.Second, time.Second, "busy"}, {"try", 0, histories.Try, "busy"}} {

@@ -15,8 +15,8 @@ type Past struct {
 // PastAcquire is an acquire that has returned, with the end of its hold.
 type PastAcquire struct {
 	Acquire histories.Op
-	Release histories.Op  // last release of the hold; zero if there was none
-	Taker   histories.Op  // first grant to another client during the hold; zero if there was none
+	Release histories.Op  // last release of the hold; zero if no release was called
+	Taker   histories.Op  // first grant to another client during the hold; zero if no client was granted the key
 	Over    time.Duration // time by which the lease has certainly expired; valid if Ended is set
 	Key     int
 	known   bool

@@ -11,7 +11,7 @@ import (
 	"lockbench/impls/waiting"
 )
 
-// shortExpire is a lock that promises the whole requested lease, but sets an expiry after half of it in the store.
+// shortExpire is a lock that promises the whole requested lease. In the store, the key expires after half of the lease.
 // Clients with short holds do not notice the defect.
 func shortExpire() impls.Impl {
 	return impls.Impl{

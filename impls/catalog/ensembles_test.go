@@ -251,8 +251,8 @@ func TestLeasedOutlivesARestart(t *testing.T) {
 	})
 }
 
-// TestZooKeeperSilentServer checks that a hold survives a server that accepts connections and never answers. A starting
-// server behaves like that.
+// TestZooKeeperSilentServer checks that a hold survives a server that accepts connections and never answers. A server
+// behaves in this way while it starts.
 func TestZooKeeperSilentServer(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -335,7 +335,7 @@ func TestHerd(t *testing.T) {
 			for w := range waiters {
 				all.Go(func() {
 					h := s.take(l, request(fmt.Sprint(w), -1))
-					time.Sleep(20 * time.Millisecond) // gives the other waiters time to set their watches again
+					time.Sleep(20 * time.Millisecond) // gives the remaining waiters time to set their watches again
 					s.free(l, h)
 				})
 			}

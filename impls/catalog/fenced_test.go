@@ -236,8 +236,8 @@ func TestFencedCancelledDuringHandOver(t *testing.T) {
 	})
 }
 
-// TestFencedDeadWaiters checks that a release skips dead waiters, and that a frozen waiter delays the next one by less than
-// half of a lease.
+// TestFencedDeadWaiters checks that a release skips dead waiters. A frozen waiter must delay the next waiter by less
+// than half of a lease.
 func TestFencedDeadWaiters(t *testing.T) {
 	t.Parallel() // this test mostly waits, so other tests can run meanwhile
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
@@ -374,8 +374,8 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 	}
 }
 
-// TestTokenOfReleasedHold checks a nested acquire on a server that has lost the release of the outer hold. The nested grant
-// must have a new fencing token, because another client may have been granted meanwhile.
+// TestTokenOfReleasedHold checks a nested acquire on a server that has lost the release of the outer hold. The nested
+// grant must have a new fencing token, because another client may have held the lock since the release.
 func TestTokenOfReleasedHold(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})

@@ -5,7 +5,7 @@
 //		expect.Under("holder-kill", expect.Violated("nothing deletes the key", "recovery", "no-orphan")),
 //		expect.In("misuse", expect.Holds("the release compares first", "owner-release")))
 //
-// Without Under, an expectation applies to runs without a fault.
+// Unless Under is used, an expectation applies to runs without a fault.
 package expect
 
 import (
@@ -20,7 +20,7 @@ import (
 // clients observe, and to the guarded resource.
 var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integrity"}
 
-// Holds returns one expectation for each given property: the property is expected to hold.
+// Holds returns the expectations that the given properties hold.
 func Holds(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToHold, because, properties)
 }
@@ -30,8 +30,8 @@ func Violated(because string, properties ...string) []impls.Expectation {
 	return of(histories.ToBeViolated, because, properties)
 }
 
-// Observed returns expectations without a verdict for the given properties. The report shows the results, which neither
-// pass nor fail.
+// Observed returns expectations without an expected verdict for the given properties. The report shows the verdicts,
+// but they count neither as pass nor as failure.
 func Observed(because string, properties ...string) []impls.Expectation {
 	return of(histories.Unspecified, because, properties)
 }

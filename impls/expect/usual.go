@@ -7,7 +7,7 @@ import (
 )
 
 // Checked is an argument for Holds: the reason why the property resource-integrity is expected to hold. It applies if
-// the guarded resource checks fencing tokens: the resource refuses a token lower than one it has seen.
+// the guarded resource checks fencing tokens. Such a resource refuses a token that is lower than an earlier token.
 const Checked = "the resource has seen a higher token and refuses the late holder"
 
 // Answers returns the expectations that every answer of a lock is true and that every operation returns in time.

@@ -38,7 +38,7 @@ type mongoPlainLock struct{ documents }
 
 var _ impls.Prober = (*mongoPlainLock)(nil)
 
-// Acquire inserts a document. Each attempt has a unique token, so that the answer shows which attempt was granted.
+// Acquire inserts a document. Each attempt has a unique token, so the document shows which attempt was granted.
 func (l *mongoPlainLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
 		mine := impls.Token(l.env.Rand)

@@ -61,7 +61,7 @@ type fencedLock struct {
 	last map[ownedKey]*lease.Lease // latest hold by owner and key
 }
 
-var _ impls.Prober = (*fencedLock)(nil) // overrides Node.Probe
+var _ impls.Prober = (*fencedLock)(nil) // fencedLock overrides Node.Probe
 
 // openFenced opens the lock. mint is the source of new fencing tokens: "clock" for the server's time, "count" for a
 // counter.
@@ -215,9 +215,9 @@ func (l *fencedLock) mine(key, owner string) string {
 
 const longestLook = time.Second
 
-// lookIn returns the delay before a waiter repeats its request. The delay is at most one second, an eighth of the requested
-// lease (ttl), and the holder's remaining lease (left). After a hand-off, the lease counts from the waiter's last request,
-// so a longer delay would leave less of it.
+// lookIn returns the delay before a waiter repeats its request. The delay is at most one second, an eighth of the
+// requested lease (ttl), and the holder's remaining lease (left). After a hand-off, the lease counts from the waiter's
+// last request, so a longer delay would leave less of the lease.
 func lookIn(ttl, left time.Duration) time.Duration {
 	often := min(ttl/8, longestLook)
 	if left >= 0 {

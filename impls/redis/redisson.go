@@ -91,7 +91,7 @@ func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Ho
 	}
 	news := l.news.join(ctx, l.channel(req.Key))
 	if news == nil {
-		return impls.Hold{}, err // refused, and the context has ended meanwhile
+		return impls.Hold{}, err // the request was refused, and the context has ended
 	}
 	defer l.news.leave(news)
 	// A release before the confirmation did not notify this waiter. The waiter therefore tries again after the

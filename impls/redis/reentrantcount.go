@@ -29,8 +29,8 @@ func ReentrantCount() impls.Impl {
 }
 
 // release deletes the key at every call. The reason is a defect of the article from which the lock is copied: its
-// counter of nested holds always stays 0. If the store does not have the owner's token, release returns ErrNotHeld. The
-// article's method then returns nothing, or fails with a null pointer.
+// counter of nested holds always stays 0. If the store does not have the owner's token, release returns ErrNotHeld. In
+// this case, the article's method returns no result, or fails with a null pointer.
 func (l *marked) release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	g.Token = l.marker[g.Owner]

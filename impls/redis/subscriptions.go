@@ -76,8 +76,8 @@ func (s *subscriptions) leave(c *subscription) {
 	s.drop(c)
 }
 
-// drop unsubscribes from a channel without waiters. It does nothing until the subscription is confirmed. Otherwise the late
-// confirmation might be mistaken for that of a new subscription.
+// drop unsubscribes from a channel without waiters. It does nothing until the subscription is confirmed, because the
+// late confirmation might be mistaken for that of a new subscription.
 func (s *subscriptions) drop(c *subscription) {
 	s.turn <- struct{}{} // does not block for long, because goroutines hold this semaphore only while they write to a socket
 	defer func() { <-s.turn }()
@@ -141,7 +141,7 @@ func (s *subscriptions) confirm(channel string) {
 
 func (s *subscriptions) close() {
 	s.end()
-	s.pubsub.Close() // ends the reader's connection
+	s.pubsub.Close() // closes the connection, so the reading goroutine ends
 }
 
 // await waits for at most the given time until the given channel receives a value or is closed. A negative time means no

@@ -102,7 +102,7 @@ func nextWait(ctx context.Context, req impls.Request) time.Duration {
 // ask still waits for the answer, for at most that duration plus AnswerGrace.
 func ask(ctx context.Context, wait time.Duration, do func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
-		return false, err // nothing was sent
+		return false, err // the request was not sent, because ctx had already ended
 	}
 	asking, cancel := waiting.Detached(ctx, wait+waiting.CommandTimeout)
 	defer cancel()

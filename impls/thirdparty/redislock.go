@@ -61,7 +61,7 @@ type redisLockLock struct {
 	holds  *objects[*redislock.Lock]
 }
 
-// asking is a retry strategy of the library that also records the time of the next attempt.
+// asking is a retry strategy for the library. It also records the time of the next attempt.
 type asking struct {
 	redislock.RetryStrategy
 	sent  time.Time

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// CommandTimeout bounds a command whose context has no earlier deadline. After a timeout, the outcome of the command is
-	// unknown. The timeout is therefore long, so that it rarely expires even on a slow machine.
+	// CommandTimeout bounds a command whose context has no earlier deadline. After a timeout, the outcome of the
+	// command is unknown. The timeout is therefore so long that it rarely expires, even on a slow machine.
 	CommandTimeout = 5 * time.Second
 	// AnswerGrace is the extra time for a reply after a waiter's timeout. Without it, a command in flight would be
 	// cancelled and indeterminate.

@@ -23,7 +23,7 @@ type zkSession struct {
 	wire    atomic.Pointer[zkWire] // current connection, or the last connection
 
 	opened  time.Duration // the requested lease
-	number  atomic.Int64  // assigned by the server
+	number  atomic.Int64  // session number, which the server assigned
 	timeout atomic.Int64  // lease granted by the server, in milliseconds
 	up      chan struct{}
 	over    chan struct{} // closed when the server or this client has ended the session
@@ -103,8 +103,9 @@ func (s *zkSession) End() {
 	}
 }
 
-// given handles the server's answer to each new connection, which contains a session number and a timeout. If a later answer
-// has another number or a shorter timeout than the first, given ends the session. The client library checks neither.
+// given handles the server's answer to each new connection, which contains a session number and a timeout. If a later
+// answer has another number or a shorter timeout than the first, given ends the session. The client library does not
+// check these values.
 func (s *zkSession) given(number int64, timeout time.Duration) {
 	switch {
 	case s.number.CompareAndSwap(0, number) && number != 0:

@@ -92,7 +92,7 @@ func (p *place) enter(ctx context.Context, prefix string) error {
 			return nil
 		case errors.Is(err, zk.ErrNoNode):
 			_, err = askZKAgain(ctx, p.s, func(c *zk.Conn) (string, error) { return c.Create(p.queue, nil, 0, zk.WorldACL(zk.PermAll)) })
-			if errors.Is(err, zk.ErrNodeExists) { // created meanwhile
+			if errors.Is(err, zk.ErrNodeExists) { // another client has created the queue before
 				err = nil
 			}
 		case errors.Is(err, zk.ErrConnectionClosed) && ctx.Err() == nil:

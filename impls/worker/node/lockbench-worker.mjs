@@ -102,9 +102,10 @@ export class Grant {
  *     probe(key)           returns { token, left }: the token stored for a key (empty: free) and the remaining time
  *                          (negative: no end); optional
  *
- * Throw Busy and NotHeld only if the store said so. After any other error lockbench assumes that the request may have taken
- * effect. lock.busy and lock.notHeld are arrays of the library's error classes that mean the same. If lock.releasesUnknown is
- * true, release also receives holds that this process was never granted; their handle is undefined.
+ * Throw Busy and NotHeld only if the store refused the request. After any other error lockbench assumes that the
+ * request may have taken effect. lock.busy and lock.notHeld are arrays of the library's error classes that mean the
+ * same. If lock.releasesUnknown is true, release also receives holds that this process was never granted; their handle
+ * is undefined.
  *
  * lock.capabilities contains the capabilities that do not follow from the methods, such as "watchdog". The other
  * properties are fields of the description in docs/reference/worker-protocol.md, such as name, doc, store, deployment,

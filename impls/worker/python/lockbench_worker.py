@@ -159,7 +159,7 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
         renew(hold)           extends a Grant to hold.ttl from now, and returns the promised duration or None for hold.ttl; optional
         probe(key)            returns the token stored for a key (None: free) and the remaining time (negative: no end); optional
 
-    Raise Busy and NotHeld only if the store said so. After any other exception lockbench assumes that the request may have taken
+    Raise Busy and NotHeld only if the store refused the request. After any other exception lockbench assumes that the request may have taken
     effect. busy and not_held are the library's exceptions that mean the same. If releases_unknown is true, release also receives
     holds that this process was never granted; their handle is None.
 

@@ -11,7 +11,7 @@ const TIMEOUT: Duration = Duration::from_secs(9);
 const MAX_BODY: usize = 1 << 16;
 
 pub struct Resource {
-    authority: String, // host:port
+    authority: String, // address as host:port
     path: String,      // contains a secret, so it must not appear in error messages
     idle: Mutex<Vec<BufReader<TcpStream>>>,
 }
