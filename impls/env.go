@@ -26,7 +26,7 @@ type Env struct {
 	Process int
 	Params  map[string]string
 	Dial    Dialer     // opens every connection; nil: net.Dialer
-	Rand    *rand.Rand // safe for concurrent use
+	Rand    *rand.Rand // source of random numbers; must be safe for concurrent use
 
 	// Renewed, unless nil, is called after each automatic renewal. sent is the time at which the renewal was sent,
 	// measured from the call of Acquire. g contains the new validity. err is nil if the renewal succeeded, and

@@ -190,7 +190,7 @@ func (i Impl) Expected(s Situation) []Expectation {
 // Expectation states the expected result of a property under a fault, and the reason.
 type Expectation struct {
 	Property string
-	Workload string // "": every workload that is not special (see Situation.Special)
+	Workload string // name of the workload; "": every workload that is not special (see Situation.Special)
 	Fault    string
 	// Deployment limits the expectation to one deployment. If it is "", the expectation applies to each deployment that has
 	// no separate expectation.

@@ -30,7 +30,7 @@ type handOff struct {
 	free  time.Duration // time at which the last release returned; 0 before the first grant
 	last  histories.Op  // last release of the key
 	open  outstanding   // outstanding acquires that wait; tries are not included
-	clean int           // value of Facts.losses when the store last certainly had nothing that could hinder a grant
+	clean int           // value of Facts.losses at the last undisturbed grant; waits are judged only if no loss has happened since
 }
 
 func (x *handOffs) of(k *projection.Key) *handOff {

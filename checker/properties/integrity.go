@@ -27,7 +27,7 @@ type integrity struct {
 type guarded struct {
 	initial  int64
 	final    int64
-	read     bool // the final value was read
+	read     bool // whether the final value was read
 	notByOne bool // a write did not store the client's last read value plus one, so the final value is unpredictable
 	acked    int64
 	unknown  int64

@@ -23,7 +23,7 @@ type product struct {
 	beyond    histories.Op // first acknowledged purchase order that brought the total ordered quantity above the initial stock
 	soldOut   histories.Op // first purchase order that was refused because nothing was left in stock
 	segments  int
-	inventory bool // the product was ordered
+	inventory bool // whether the product was ordered
 }
 
 func (x *inventory) of(name string) *product {

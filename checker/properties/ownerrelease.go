@@ -19,7 +19,7 @@ const (
 	again  wrong = iota // the client had already released the hold
 	late                // the lease has certainly expired
 	others              // the hold belongs to another client
-	never               // the acquire was refused
+	never               // the acquire of the hold was refused
 	wrongs              // number of values of the type wrong
 )
 
@@ -54,7 +54,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		if a, ok := x.open[op.Client]; ok && a.why == late && a.acquire.Hold == op.Hold {
-			x.tried[late]-- // the renewal may have extended the lease before the release
+			x.tried[late]-- // do not count this attempt, because the renewal may have extended the lease before the release
 			delete(x.open, op.Client)
 		}
 	case op.Kind == histories.Acquire && ev.Return && op.Outcome == histories.Unknown:

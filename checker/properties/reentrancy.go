@@ -10,7 +10,8 @@ import (
 	"lockbench/histories"
 )
 
-// reentrant checks that the holder of a lock can acquire it again, and keeps it until each acquire is released.
+// reentrant checks that the holder of a lock can acquire the lock again, and keeps the lock until each acquire is
+// released.
 type reentrant struct {
 	monitor
 	keys     projection.PerKey[map[int32]*entry]

@@ -23,7 +23,7 @@ type answered struct {
 	free  time.Duration // time from which the key is free if no client holds it; Forever: unknown
 	stray time.Duration // return of the latest release by a client that may not have held the key
 	open  []request     // outstanding acquires
-	clean int           // value of Facts.upsets when the store last certainly had nothing that could hinder a grant
+	clean int           // value of Facts.upsets at the last undisturbed grant; refusals are judged only if no upset has happened since
 	used  bool
 	last  histories.Op // last release of the key
 

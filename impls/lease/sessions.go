@@ -137,8 +137,8 @@ func (l *Sessions[S]) KeepOpen(s S, g impls.Grant, period time.Duration, ping fu
 	return l.keep(s, g, h.lost, h.release, h.run)
 }
 
-// keep records a hold. It starts run and the functions in also, each in a new goroutine. If run returns true, the hold
-// has ended without a release, so its session is dropped.
+// keep records a hold. It starts run and the additional functions (parameter also), each in a new goroutine. If run
+// returns true, the hold has ended without a release, so its session is dropped.
 func (l *Sessions[S]) keep(s S, g impls.Grant, lost <-chan struct{}, release func(context.Context) bool, run func() bool, also ...func()) (impls.Hold, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,7 @@ type library struct {
 // version is a version of a library to test.
 type version struct {
 	Version   string
-	State     string   // bad, fixed or current
+	State     string   // "bad" for a version with a defect, "fixed" for a version without this defect, or "current"
 	With      []string // packages that only this version needs in addition to the library
 	Argument  string   // command-line argument of the adapter, which selects how it uses the library; may be empty
 	Defect    string   // only for a bad version: its defect, with the upstream issue

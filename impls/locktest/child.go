@@ -15,7 +15,7 @@ import (
 // childVariable is the environment variable of a child process. Its value is a mode and the name of a lock.
 const childVariable = "LOCKBENCH_LOCKTEST"
 
-// Modes of child processes: Run starts processes with clients, and Explore starts processes that explore.
+// Modes of child processes. Run starts processes of clients, and Explore starts processes that search for violations.
 const (
 	modeWorker   = "worker"
 	modeExplorer = "explorer"

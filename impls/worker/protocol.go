@@ -34,7 +34,7 @@ const MaxLine = 1 << 20
 // Open is the first line that a worker reads. The URLs are not on the command line, because they may contain passwords.
 type Open struct {
 	Version  int               `json:"lockbench_worker"`
-	Describe bool              `json:"describe,omitempty"` // only describe the lock; Nodes is empty and no request follows
+	Describe bool              `json:"describe,omitempty"` // the worker must only describe the lock; Nodes is empty and no request follows
 	Lock     string            `json:"lock,omitempty"`     // name of the lock, for a program with several locks
 	TTLMS    int64             `json:"ttl_ms,omitempty"`   // lease that the acquires of the trial will request
 	Nodes    []string          `json:"nodes"`
@@ -54,7 +54,7 @@ type Ready struct {
 	Store        string        `json:"store,omitempty"` // name of the store; "": redis; "none": no store
 	Deployment   string        `json:"deployment,omitempty"`
 	Capabilities []string      `json:"capabilities,omitempty"`
-	Segments     []string      `json:"segments,omitempty"` // suffixes of a key's segments
+	Segments     []string      `json:"segments,omitempty"` // suffixes that are added to a key to name its segments
 	BackOffMS    int64         `json:"backoff_ms,omitempty"`
 	ShortestMS   int64         `json:"shortest_lease_ms,omitempty"` // shortest lease that the lock supports
 	StepMS       int64         `json:"lease_step_ms,omitempty"`     // every lease is a multiple of this duration

@@ -19,8 +19,8 @@ import (
 // methods of the lock.
 type About struct {
 	Name, Doc    string
-	Store        string // "": redis
-	Deployment   string // "": single
+	Store        string // name of the store; "": redis
+	Deployment   string // name of the deployment; "": single
 	Capabilities []string
 	BackOff      time.Duration
 	Expectations []Expectation

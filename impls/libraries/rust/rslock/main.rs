@@ -18,7 +18,7 @@ fn main() {
     .try_acquire(|client, request| {
         match client.runtime.block_on(client.manager.lock(request.key.as_bytes(), request.ttl.as_millis() as usize)) {
             Ok(lock) => {
-                let validity = Duration::from_millis((lock.validity_time as u64).min(3_600_000)); // after an overflow in the library: an hour
+                let validity = Duration::from_millis((lock.validity_time as u64).min(3_600_000)); // at most an hour, because the library's value may overflow
                 Ok(Grant::new(lock).validity(Validity::For(validity)))
             }
             Err(LockError::Unavailable) => Err(Error::Busy), // the library returns this also if a server did not answer

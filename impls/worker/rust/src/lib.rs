@@ -1,5 +1,5 @@
-//! A worker lets lockbench test a lock library. This crate speaks version 2 of the worker protocol on the standard streams,
-//! so that an adapter consists of the functions of the library:
+//! A worker lets lockbench test a lock library. This crate speaks version 2 of the worker protocol on the standard streams.
+//! An adapter only needs functions that call the library:
 //!
 //! ```no_run
 //! use lockbench_worker::{Error, Grant, Worker};
@@ -163,7 +163,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
         self
     }
 
-    /// Describes the lock in a sentence.
+    /// Sets the description of the lock, in one sentence.
     pub fn doc(self, doc: &str) -> Self {
         self.about("doc", doc.into())
     }

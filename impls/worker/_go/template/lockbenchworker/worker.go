@@ -53,10 +53,10 @@ var (
 
 // These constants are the capabilities that the field Lock.Can may contain.
 const (
-	Watchdog  = "watchdog"  // renews held locks by itself
-	Reentrant = "reentrant" // grants a held lock again to the same Owner
-	Lost      = "lost"      // sets Grant.Lost
-	Fencing   = "fencing"   // sets Grant.Fence
+	Watchdog  = "watchdog"  // the lock renews holds by itself
+	Reentrant = "reentrant" // the holder (Owner) can acquire the lock again
+	Lost      = "lost"      // the lock sets Grant.Lost
+	Fencing   = "fencing"   // the lock sets Grant.Fence
 	Notifies  = "notifies"  // the store notifies a waiter of a release
 	Rerelease = "rerelease" // a release may be repeated if its outcome is unknown
 	Session   = "session"   // holds end with the session of the process
@@ -95,7 +95,7 @@ func (r Request) Renewed(sent time.Time, validity time.Duration, err error) {
 type Grant[H any] struct {
 	Handle   H               // the library's lock object
 	Token    string          // identifies the grant in the store; "": a random token
-	Fence    int64           // fencing token
+	Fence    int64           // fencing token; 0: none
 	Validity time.Duration   // promised duration of the hold; 0: the requested TTL
 	Depth    int             // nesting depth, if the lock is re-entrant; 1: the outermost grant
 	Lost     <-chan struct{} // closed when the library detects that the hold is lost; may be nil

@@ -68,7 +68,7 @@ public final class Worker<S, H> {
         startTime(Duration.ofSeconds(30));
     }
 
-    /** Describes the lock in a sentence. */
+    /** Sets the description of the lock, in one sentence. */
     public Worker<S, H> doc(String doc) {
         about.put("doc", doc);
         return this;
