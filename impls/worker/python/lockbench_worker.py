@@ -159,9 +159,9 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
         renew(hold)           extends a Grant to hold.ttl from now, and returns the promised duration or None for hold.ttl; optional
         probe(key)            returns the token stored for a key (None: free) and the remaining time (negative: no end); optional
 
-    Raise Busy and NotHeld only if the store refused the request. After any other exception lockbench assumes that the request may have taken
-    effect. busy and not_held are the library's exceptions that mean the same. If releases_unknown is true, release also receives
-    holds that this process was never granted; their handle is None.
+    Raise Busy and NotHeld only if the store refused the request. After any other exception lockbench assumes that the
+    request may have taken effect. busy and not_held are the library's exceptions that mean the same. If
+    releases_unknown is true, release also receives holds that this process was never granted; their handle is None.
 
     capabilities are those that do not follow from the methods, such as "watchdog". The other arguments are fields of the
     description in docs/reference/worker-protocol.md, such as doc, store, deployment, shortest_lease_ms and start_ms.
