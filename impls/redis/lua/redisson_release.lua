@@ -5,7 +5,9 @@ if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 0 then
 	return nil
 end
 if redis.call('HINCRBY', KEYS[1], ARGV[2], -1) > 0 then
-	redis.call('PEXPIRE', KEYS[1], ARGV[1])
+	if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then -- a nested hold does not shorten the lease
+		redis.call('PEXPIRE', KEYS[1], ARGV[1])
+	end
 	return 0
 end
 redis.call('DEL', KEYS[1])
