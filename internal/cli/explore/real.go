@@ -44,7 +44,7 @@ const hintServers = "apt install redis-server; without --servers a case is run i
 // Numbers of concurrent trials for each core. Real trials mostly wait, so there can be more trials than cores. Workers
 // with a slow runtime use more processor time, so fewer of their trials (slowJobs) run at once.
 const (
-	realJobs = 5
+	realJobs = 10
 	slowJobs = 2
 )
 

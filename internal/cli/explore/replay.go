@@ -65,7 +65,7 @@ interrupted.`,
 	f.servers.Define(fl)
 	fl.Lookup("servers").DefValue, f.servers.How = "", ""
 	fl.IntVar(&f.attempts, "attempts", 5, "number of trials on real servers")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (on real servers; five for each core)")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (on real servers; ten for each core)")
 	fl.Float64Var(&f.scale, "scale", 1, "factor for every duration on real servers")
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-replay)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this file)")
@@ -77,7 +77,7 @@ interrupted.`,
 func (f *replayFlags) check(cmd *cobra.Command) error {
 	if err := console.Refuse("see lockbench replay --help", append(f.worker.Refusals(nil),
 		console.Refusal{If: f.attempts < 1 || f.attempts > 1000, What: "--attempts: want 1 to 1000"},
-		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for five per core"},
+		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for ten per core"},
 		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"})...); err != nil {
 		return err
 	}
