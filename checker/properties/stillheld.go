@@ -11,25 +11,32 @@ import (
 // stillHeld checks the answer to a release that was repeated after an unknown outcome. The answer "not held" is false if the
 // store has the entry of the hold afterwards.
 //
-// Which entries of the store back the holds of a key may become known only later, so that false refusals are counted at the
-// end of the history.
+// The meaning of the entries of a key may become known only later. Therefore false refusals are counted at the end of the
+// history.
 type stillHeld struct {
 	sightings
-	contents map[int32]content // what the latest observed hold of each client had in the store
-	alike    bool              // the content of two clients was the same, so it does not identify the holder
-	refused  *refusal          // refused release whose answer has not been compared with the store
+	contents map[int32]content // the latest observed hold of each client
+	alike    bool              // holds of two clients had the same content
+	own      bool              // two holds of one client had the same content
+	differ   bool              // two holds of one client had different contents
+	refused  *refusal          // refused release that has not been compared with the store
 	false    []refusal         // refused releases after which the store had an entry of the hold
 }
 
-// content maps the numbers of entries to hashes of what they contain.
-type content map[int64]int64
+// content is what the store had for a hold: hashes by the number of the entry.
+type content struct {
+	hold   int64
+	values map[int64]int64
+}
 
 // refusal is a refused release of a hold whose first release had an unknown outcome.
 type refusal struct {
 	hold    *projection.Hold
 	release histories.Op
+	request bool         // the client has requested the key again
 	seen    histories.Op // entry of the hold that the store had afterwards
-	left    entrySet     // all such entries
+	left    entrySet     // all entries of the hold that the store had afterwards
+	leased  entrySet     // those that expire with the lease of the hold
 }
 
 // returned handles the return of a release.
@@ -41,17 +48,16 @@ func (s *stillHeld) returned(k *projection.Key, op *histories.Op) {
 	}
 }
 
-// requested handles the call and the return of an acquire. A client that requests the key again may be granted an entry with
-// the same content.
+// requested handles the call and the return of an acquire.
 func (s *stillHeld) requested(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
 	s.acquire(ev, unknownUntil)
 	if s.refused != nil && s.refused.release.Client == ev.Op.Client {
-		s.refused = nil
+		s.refused.request = true
 	}
 }
 
 // observed handles an observation of the store.
-func (s *stillHeld) observed(k *projection.Key, o sighting) {
+func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration) {
 	if s.learn(k, o) {
 		return
 	}
@@ -64,41 +70,54 @@ func (s *stillHeld) observed(k *projection.Key, o sighting) {
 	if r == nil || o.call < r.release.Return {
 		return
 	}
+	s.refused = nil
 	had := s.contents[r.release.Client]
 	for i := range o.entries {
 		e := &o.entries[i]
-		if value, ok := had[e.Fence]; ok && value == e.Value {
+		if value, ok := had.values[e.Fence]; ok && value == e.Value && had.hold == r.hold.Number() {
 			r.left |= bit(e)
 			r.seen = *e
+			if e.Validity != histories.Unbounded && o.call+e.Validity <= r.hold.Until+2*slack { // Until is a lower bound
+				r.leased |= bit(e)
+			}
 		}
 	}
 	if r.left != 0 {
 		s.false = append(s.false, *r)
 	}
-	s.refused = nil
 }
 
-// holds records the content of a hold's entries, and compares it with that of other clients.
+// holds records the content of a hold's entries, and compares it with the content of other holds.
 func (s *stillHeld) holds(h *projection.Hold, o sighting) {
 	if s.contents == nil {
 		s.contents = map[int32]content{}
 	}
-	c := content{}
+	c := content{hold: h.Number(), values: map[int64]int64{}}
 	for i := range o.entries {
-		c[o.entries[i].Fence] = o.entries[i].Value
+		c.values[o.entries[i].Fence] = o.entries[i].Value
 	}
 	for client, other := range s.contents {
-		for number, value := range c {
-			s.alike = s.alike || client != h.Acquire.Client && other[number] == value
+		for number, value := range c.values {
+			was, known := other.values[number]
+			switch same := known && was == value; {
+			case client != h.Acquire.Client:
+				s.alike = s.alike || same
+			case other.hold != c.hold:
+				s.own = s.own || same
+				s.differ = s.differ || known && !same
+			}
 		}
 	}
 	s.contents[h.Acquire.Client] = c
 }
 
-// answers returns the refused releases that were answered wrongly.
+// answers returns the releases that were certainly refused falsely. The content of an entry must identify its hold, and the
+// entry must not be one that outlasts holds, such as a counter.
 func (s *stillHeld) answers() []refusal {
 	if s.alike || len(s.contents) < 2 {
 		return nil // a later holder may have the same content
 	}
-	return slices.DeleteFunc(s.false, func(r refusal) bool { return r.left&s.cleared&^s.passive == 0 })
+	return slices.DeleteFunc(s.false, func(r refusal) bool {
+		return r.request && (s.own || !s.differ) || r.left&(s.cleared|r.leased)&^s.passive == 0
+	})
 }

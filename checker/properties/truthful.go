@@ -79,7 +79,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 		}
 	case op.Kind == histories.Seen:
 		if o, complete := w.repeated.add(op); complete && !x.Shaken {
-			w.repeated.observed(k, o)
+			w.repeated.observed(k, o, x.Slack)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.Refused:
 		if h := k.Numbered(op); h != nil {

@@ -15,6 +15,7 @@ import (
 	"lockbench/impls"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/simulate/sim"
+	"lockbench/internal/world/servers"
 	"lockbench/internal/yamlfile"
 	"lockbench/workloads"
 )
@@ -96,6 +97,9 @@ func Decode(text []byte) (File, error) {
 		return File{}, err
 	}
 	f.Version = Version
+	if lock, err := lockNamed(f.Lock); err == nil && lock.Program != nil {
+		f.Servers = cmp.Or(f.Servers, servers.Local) // a lock in another program cannot run in virtual time
+	}
 	return f, f.check()
 }
 

@@ -15,7 +15,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"lockbench/impls"
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 
@@ -266,4 +268,19 @@ func FuzzCase(f *testing.F) {
 			t.Errorf("wrote\n%s\nread\n%s", again, twice)
 		}
 	})
+}
+
+// TestDecodeProgram checks that a case of a lock in another program runs on real servers, also if its file names none.
+func TestDecodeProgram(t *testing.T) {
+	c := usualCase("set-px-lua", 1)
+	c.Lock, c.Deployment, c.Plan = "decoded", "single", faults.Plan{}
+	Register(impls.Impl{Name: c.Lock, Store: "redis", Deployment: "single", Leased: true, Program: &impls.Program{}})
+	text, err := File{Property: "progress", Case: c}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Decode(text)
+	if err != nil || f.Servers != servers.Local {
+		t.Errorf("the case runs on %q: %v", f.Servers, err)
+	}
 }
