@@ -211,7 +211,7 @@ func (r *Reader) parse(text []byte) (Line, error) {
 	line := Line{Op: Op{Return: StillOpen}}
 	seen := fields(0)
 	err := scanObject(text, func(name, value []byte) error {
-		f, err := r.set(&line, name, value)
+		f, err := r.parseField(&line, name, value)
 		switch {
 		case f == 0:
 			return fmt.Errorf("unknown field %q", name)
@@ -286,8 +286,8 @@ const (
 	fStall
 )
 
-// The method set parses one field and stores it in the line l. It returns the field's bit, or 0 for an unknown field.
-func (r *Reader) set(l *Line, name, value []byte) (fields, error) {
+// parseField parses one field and stores it in the line l. It returns the field's bit, or 0 for an unknown field.
+func (r *Reader) parseField(l *Line, name, value []byte) (fields, error) {
 	op := &l.Op
 	switch string(name) {
 	case "client":

@@ -135,21 +135,21 @@ func (h *Header) Expectation(property string) Expectation {
 // of each value. It is about ten times as fast as encoding/json.
 func scanObject(text []byte, visit func(name, value []byte) error) error {
 	s := scanner{text: text}
-	if !s.take('{') {
+	if !s.accept('{') {
 		return errors.New("want a JSON object on one line")
 	}
 	for first := true; ; first = false {
-		if s.take('}') {
+		if s.accept('}') {
 			break
 		}
-		if !first && !s.take(',') {
+		if !first && !s.accept(',') {
 			return s.wanted("a comma")
 		}
 		name, ok := s.str()
 		if !ok {
 			return s.wanted("a field name in quotes")
 		}
-		if !s.take(':') {
+		if !s.accept(':') {
 			return s.wanted("a colon")
 		}
 		value, ok := s.str()
@@ -184,7 +184,7 @@ func (s *scanner) space() {
 	}
 }
 
-func (s *scanner) take(c byte) bool {
+func (s *scanner) accept(c byte) bool {
 	s.space()
 	if s.at < len(s.text) && s.text[s.at] == c {
 		s.at++

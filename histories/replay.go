@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Event is the call or the return of an operation. Op is valid only until the function visit passed to Replay returns.
+// Event is the call or the return of an operation. Op is valid only during the call of visit that receives the Event.
 //
-// At a call, only Client, Life, Hold, Kind, Key, Wait, Due and Call are set. At the call of a fault, Fault and Value are set
-// too.
+// At a call, only Client, Life, Hold, Kind, Key, Wait, Due and Call are set. If the operation is a
+// fault, Fault and Value are set too.
 type Event struct {
 	Op     *Op
 	Return bool

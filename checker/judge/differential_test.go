@@ -37,21 +37,21 @@ type differ struct {
 
 func always(*generated) bool { return true }
 
-func both[S comparable](m model[S], actions []action) (bool, bool) {
+func searchBoth[S comparable](m model[S], actions []action) (bool, bool) {
 	return m.linearizable(actions), m.porcupine(actions)
 }
 
 func differs() []differ {
-	owned := func(g *generated) (bool, bool) { return both(owner, g.actions) }
+	owned := func(g *generated) (bool, bool) { return searchBoth(owner, g.actions) }
 	return []differ{
 		{"plain", (*generated).plain, projection.Lived, []string{"mutual-exclusion", "exact-try"}, owned,
 			func(g *generated) bool { return !g.late && !(g.lost && g.refusals()) }},
 		{"fenced", (*generated).fences, projection.Lived, []string{"mutual-exclusion", "fencing"}, searchFenced, always},
 		{"reentrant", (*generated).reentries, projection.Lived, []string{"mutual-exclusion", "reentrancy", "exact-try"},
-			func(g *generated) (bool, bool) { return both(counted, g.actions) }, always},
+			func(g *generated) (bool, bool) { return searchBoth(counted, g.actions) }, always},
 		{"leases", (*generated).leases, projection.Promised, []string{"lease-exclusion", "owner-release"},
-			func(g *generated) (bool, bool) { return both(leased, g.actions) }, always},
-		{"indeterminate", (*generated).doubts, projection.Lived, []string{"mutual-exclusion", "exact-try"}, owned,
+			func(g *generated) (bool, bool) { return searchBoth(leased, g.actions) }, always},
+		{"indeterminate", (*generated).indeterminate, projection.Lived, []string{"mutual-exclusion", "exact-try"}, owned,
 			func(g *generated) bool { return !g.refusals() }},
 	}
 }
@@ -67,8 +67,8 @@ func searchFenced(g *generated) (bool, bool) {
 			grants = append(grants, action{op.Kind, op.Outcome, int(op.Hold), op.Fence, int64(op.Call + op.SentAfter), int64(op.Return)})
 		}
 	}
-	f1, p1 := both(owner, g.actions)
-	f2, p2 := both(mint, grants)
+	f1, p1 := searchBoth(owner, g.actions)
+	f2, p2 := searchBoth(mint, grants)
 	if fenced.linearizable(g.actions) && !(f1 && f2) {
 		return false, true // two different results make the caller report a disagreement
 	}

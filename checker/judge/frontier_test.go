@@ -78,7 +78,7 @@ func (m model[S]) linearizable(actions []action) bool {
 	for _, m := range moments {
 		if !m.ret {
 			f.called(m.a)
-		} else if !f.returned(m.a) {
+		} else if !f.handleReturn(m.a) {
 			return false
 		}
 	}
@@ -93,9 +93,9 @@ func (f *frontier[S]) called(a *action) {
 	f.open = append(f.open, a)
 }
 
-// The method returned handles the return of an action. It keeps only those states in which the action can have taken
+// handleReturn handles the return of an action. It keeps only those states in which the action can have taken
 // effect, and reports whether any state remains.
-func (f *frontier[S]) returned(a *action) bool {
+func (f *frontier[S]) handleReturn(a *action) bool {
 	slot := slices.Index(f.open, a)
 	f.work = append(f.work[:0], f.at...)
 	f.at = f.at[:0]

@@ -250,9 +250,9 @@ func (g *generated) byAnother(a histories.Op) {
 	g.add(op, -2)
 }
 
-// The method doubts generates acquires and releases, some of them with an unknown outcome. In half of the histories, it
+// indeterminate generates acquires and releases, some of them with an unknown outcome. In half of the histories, it
 // also generates acquires by other clients that are refused (busy).
-func (g *generated) doubts() {
+func (g *generated) indeterminate() {
 	refusals := g.chance(2)
 	g.rash = 2
 	for range 4 + g.r.IntN(4) {

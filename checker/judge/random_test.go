@@ -34,9 +34,9 @@ func (m *mutex) run() []histories.Op {
 	for hold := int64(1); hold <= int64(m.grants); hold++ {
 		c := m.r.IntN(m.clients)
 		k := m.r.IntN(len(m.keys))
-		call := next[c] + m.some(20)
+		call := next[c] + m.randomDelay(20)
 		if m.r.Float64() < m.unknown {
-			ret := call + m.some(30)
+			ret := call + m.randomDelay(30)
 			m.add(histories.Op{Client: int32(c), Life: lives[c], Hold: hold, Kind: histories.Acquire, Key: m.keys[k], Call: call, Return: ret})
 			lives[c]++
 			next[c] = ret
@@ -46,13 +46,13 @@ func (m *mutex) run() []histories.Op {
 		if m.r.Float64() < m.faulty {
 			at = call
 		}
-		got := at + m.some(5)
-		left := got + m.some(20)
+		got := at + m.randomDelay(5)
+		left := got + m.randomDelay(20)
 		if m.ttl > 0 && m.r.Float64() < m.late {
 			left += m.ttl
 		}
-		freed := left + m.some(5)
-		end := freed + m.some(5)
+		freed := left + m.randomDelay(5)
+		end := freed + m.randomDelay(5)
 		validity := histories.Unbounded
 		locks[k].free = max(locks[k].free, freed)
 		if m.ttl > 0 {
@@ -74,7 +74,7 @@ func (m *mutex) add(op histories.Op) {
 	m.ops = append(m.ops, op)
 }
 
-func (m *mutex) some(most int) time.Duration { return time.Duration(1 + m.r.IntN(most)) }
+func (m *mutex) randomDelay(most int) time.Duration { return time.Duration(1 + m.r.IntN(most)) }
 
 // header returns a header with 1 ns as the allowance for clock error, because the times are small integers.
 func (m *mutex) header() histories.Header {

@@ -8,8 +8,8 @@ import (
 	"lockbench/histories"
 )
 
-// one returns the acquire and the release of one hold of key "a".
-func one(client int32, number int64, from, to, validity time.Duration) []histories.Op {
+// holdOps returns the acquire and the release of one hold of key "a".
+func holdOps(client int32, number int64, from, to, validity time.Duration) []histories.Op {
 	return []histories.Op{
 		{Client: client, Hold: number, Kind: histories.Acquire, Outcome: histories.OK, Key: "a", Call: from, Return: from + 1, Validity: validity},
 		{Client: client, Hold: number, Kind: histories.Release, Outcome: histories.OK, Key: "a", Call: to - 1, Return: to},
@@ -23,7 +23,7 @@ func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 	var ops []histories.Op
 	now := time.Duration(10)
 	for i := range int64(150_000) {
-		ops = append(ops, one(int32(i%2), i+1, now, now+5, histories.Unbounded)...)
+		ops = append(ops, holdOps(int32(i%2), i+1, now, now+5, histories.Unbounded)...)
 		now += 6
 	}
 	h := histories.Header{Version: 1, Slack: 1}
@@ -36,7 +36,7 @@ func TestSampleFindsTheMonitorsViolations(t *testing.T) {
 		t.Errorf("%v full %+v, sampled %+v", err, full.Oracle, v.Oracle)
 	}
 	at := len(ops) - 20_000
-	bad := append(ops[:at:at], one(2, 1<<40, ops[at-1].Return-3, ops[at].Return+3, histories.Unbounded)...)
+	bad := append(ops[:at:at], holdOps(2, 1<<40, ops[at-1].Return-3, ops[at].Return+3, histories.Unbounded)...)
 	bad = append(bad, ops[at:]...)
 	v, err = History(h, histories.Ops(bad), Options{})
 	if err != nil || v.Finding("mutual-exclusion").Observed != checker.Violated || len(v.Oracle.Disagreements) > 0 {

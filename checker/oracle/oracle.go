@@ -110,7 +110,7 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 		return
 	}
 	if s.stream == nil {
-		s.stream = newStream(o.Window, func(w *window, must bool) bool { return o.window(v, s, w, must) })
+		s.stream = newStream(o.Window, func(w *window, must bool) bool { return o.checkWindow(v, s, w, must) })
 		for _, earlier := range s.pairs {
 			s.stream.add(nil, earlier)
 		}
@@ -124,10 +124,10 @@ func (o *Oracle) take(v int, s *searched, h *projection.Hold, p pair) {
 	s.stream.advance(s.key, &o.views[v], int64(now))
 }
 
-// The method window checks one part (parameter w) of the history of a key with Porcupine. If the Oracle checks only a
-// random sample, the method may skip the part, unless must is set. It returns false if it finds a violation, and
+// checkWindow checks one window of the history of a key with Porcupine. If the Oracle checks only a
+// random sample, checkWindow may skip the window, unless must is set. It returns false if it finds a violation, and
 // otherwise true.
-func (o *Oracle) window(v int, s *searched, w *window, must bool) bool {
+func (o *Oracle) checkWindow(v int, s *searched, w *window, must bool) bool {
 	if !o.full && !must && o.ops > sampleFrom && !o.violated(v, s) && o.random.IntN(sampleEvery) > 0 {
 		s.skipped++
 		return true

@@ -27,9 +27,9 @@ type PastAcquire struct {
 // clock error.
 func NewPast(slack time.Duration) *Past { return &Past{slack: slack} }
 
-// The method at returns the element for the acquire with the given hold number. The element may contain an older
+// element returns the element for the acquire with the given hold number. The element may contain an older
 // acquire. Hold numbers are sequential, so recent acquires do not overwrite each other.
-func (p *Past) at(number int64) *PastAcquire {
+func (p *Past) element(number int64) *PastAcquire {
 	page := &p.of[uint64(number)>>4%256]
 	if *page == nil {
 		*page = new([16]PastAcquire)
@@ -39,7 +39,7 @@ func (p *Past) at(number int64) *PastAcquire {
 
 // Find returns the acquire with the given hold number, or nil if the acquire is unknown or evicted.
 func (p *Past) Find(number int64) *PastAcquire {
-	if g := p.at(number); g.known && g.Acquire.Hold == number && number != 0 {
+	if g := p.element(number); g.known && g.Acquire.Hold == number && number != 0 {
 		return g
 	}
 	return nil
@@ -56,7 +56,7 @@ func (p *Past) Event(k *Key, ev histories.Event) {
 	if op.Kind != histories.Acquire || !ev.Return || op.Hold == 0 {
 		return
 	}
-	*p.at(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
+	*p.element(op.Hold) = PastAcquire{Acquire: *op, Key: k.Index, known: true}
 }
 
 // Change records the end of a hold when its release has returned or will never return (c is Closed). It ignores all

@@ -117,7 +117,7 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 	case op.Kind == histories.Renew && op.Outcome != histories.Refused:
 		p.renew(k, op)
 	case op.Kind == histories.Seen:
-		p.seen(k, op)
+		p.handleObservation(k, op)
 	case op.Kind == histories.Lost:
 		if h := k.Numbered(op); h != nil {
 			p.end(k, h, op.Call)
@@ -176,7 +176,7 @@ func (p *Projection) Gone(op *histories.Op) {
 		for _, h := range slices.Clone(k.Releasing) { // the releases of this client will not return
 			if h.Acquire.Client == op.Client {
 				h.Fault = &fault
-				k.Releasing = without(k.Releasing, h)
+				k.Releasing = removeHold(k.Releasing, h)
 				p.tell(k, h, Closed)
 			}
 		}
@@ -237,7 +237,7 @@ func (p *Projection) releaseCalled(k *Key, op *histories.Op) {
 
 func (p *Projection) end(k *Key, h *Hold, at time.Duration) {
 	h.End = at
-	k.Live = without(k.Live, h)
+	k.Live = removeHold(k.Live, h)
 	p.tell(k, h, Ended)
 	k.Last = h
 }
@@ -257,7 +257,7 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 	default:
 		h.Release, h.Closed = *op, op.Return
 		k.releasedValid(h)
-		k.Releasing = without(k.Releasing, h)
+		k.Releasing = removeHold(k.Releasing, h)
 		p.tell(k, h, Closed)
 	}
 }
@@ -278,7 +278,7 @@ func (k *Key) ReleasedBy(op *histories.Op) (h *Hold, inner bool) {
 	return nil, false
 }
 
-func without(holds []*Hold, h *Hold) []*Hold {
+func removeHold(holds []*Hold, h *Hold) []*Hold {
 	return slices.DeleteFunc(holds, func(o *Hold) bool { return o == h })
 }
 

@@ -10,11 +10,11 @@ import (
 // needed for a lock that may renew without a record in the history. step is the precision of observed leases.
 func (p *Projection) ExtendByObservation(step time.Duration) { p.step = step }
 
-// seen handles an observation of the store. It extends the lease of the current hold if the store still has the entry
-// of the hold. An entry belongs to the hold if it was first seen before the stated lease expired. Each later
-// observation must precede the end of the lease that the previous observation showed. A key with several entries is
-// ignored, because it is unknown which entry is the lease.
-func (p *Projection) seen(k *Key, op *histories.Op) {
+// handleObservation handles an observation of the store. It extends the lease of the current hold if the store still
+// has the entry of the hold. An entry belongs to the hold if it was first seen before the stated lease expired. Each
+// later observation must precede the end of the lease that the previous observation showed. A key with several entries
+// is ignored, because it is unknown which entry is the lease.
+func (p *Projection) handleObservation(k *Key, op *histories.Op) {
 	if p.step == 0 || len(k.Live) != 1 {
 		return
 	}

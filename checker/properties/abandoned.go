@@ -70,12 +70,12 @@ func (x *abandonments) Change(k *projection.Key, h *projection.Hold, c projectio
 	case c == projection.Closed && h.Fault != nil: // the property recovery judges this hold, because the process may still renew the hold
 		w.free = histories.Forever
 	case c == projection.Closed:
-		w.free = max(w.free, x.explains(h))
+		w.free = max(w.free, x.mayRefuseUntil(h))
 	}
 }
 
-// explains returns the time until which a hold without a successful release may explain refusals.
-func (x *abandonments) explains(h *projection.Hold) time.Duration {
+// mayRefuseUntil returns the time until which a hold without a successful release may explain refusals.
+func (x *abandonments) mayRefuseUntil(h *projection.Hold) time.Duration {
 	if !h.Promised || x.Header.SilentRenewals {
 		return histories.Forever
 	}
@@ -101,7 +101,7 @@ func (x *abandonments) measure(w *abandonment, now time.Duration) {
 	from := max(w.last.Return, w.free, w.since)
 	for _, h := range append(w.key.Live, w.key.Releasing...) {
 		if h.Granted < now {
-			from = max(from, x.explains(h))
+			from = max(from, x.mayRefuseUntil(h))
 		}
 	}
 	if from = max(from, x.undisturbed(w.open)); now <= from {

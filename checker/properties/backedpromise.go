@@ -76,15 +76,15 @@ func (x *backed) observed(s *backedKey, o sighting) {
 		return
 	}
 	for _, h := range s.key.Live {
-		if o.within(h) {
-			x.during(s, h, o)
+		if o.insideHold(h) {
+			x.compareObservation(s, h, o)
 		}
 	}
 }
 
-// during compares an observation with the promise of a hold. The comparison counts only if the hold lasted until the
-// end of the observation. This is known only after the hold has ended.
-func (x *backed) during(s *backedKey, h *projection.Hold, o sighting) {
+// compareObservation compares an observation with the promise of a hold. The comparison counts only if the hold lasted
+// until the end of the observation. This is known only after the hold has ended.
+func (x *backed) compareObservation(s *backedKey, h *projection.Hold, o sighting) {
 	f := comparison{hold: h, call: o.call, reply: o.reply, stated: h.Stated}
 	f.bounded = h.Stated == histories.Forever || len(o.entries) == 0
 	for i := range o.entries {
@@ -141,7 +141,7 @@ func (s *backedKey) settle(f comparison) {
 // Fault handles a fault that ends a client. The outcome of the client's outstanding acquire is unknown.
 func (x *backed) Fault(ev histories.Event) {
 	for i := range x.keys {
-		x.keys[i].occupied.gone(ev.Op.Client, ev.Op.Call, x.unknownHold)
+		x.keys[i].occupied.handleClientEnd(ev.Op.Client, ev.Op.Call, x.unknownHold)
 	}
 }
 

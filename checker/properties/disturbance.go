@@ -93,9 +93,9 @@ func (f *Facts) calm() bool {
 	return true
 }
 
-// after returns the later of the given time and the end of the faults of the client, the servers and the network. It
+// faultEnd returns the later of the given time and the end of the faults of the client, the servers and the network. It
 // returns Forever if one of these faults has not been healed.
-func (f *Facts) after(client int32, from time.Duration) time.Duration {
+func (f *Facts) faultEnd(client int32, from time.Duration) time.Duration {
 	for _, c := range []int32{client, histories.Harness} {
 		if s := f.faults[c]; s != nil {
 			if from = max(from, s.ended); len(s.open) > 0 {
@@ -106,9 +106,9 @@ func (f *Facts) after(client int32, from time.Duration) time.Duration {
 	return from
 }
 
-// last is like the method after, but is used at the end of the history. A fault that was never healed counts as ended
+// finalFaultEnd is like faultEnd, but is used at the end of the history. A fault that was never healed counts as ended
 // when its injection returned.
-func (f *Facts) last(client int32, from time.Duration) time.Duration {
+func (f *Facts) finalFaultEnd(client int32, from time.Duration) time.Duration {
 	for _, c := range []int32{client, histories.Harness} {
 		if s := f.faults[c]; s != nil {
 			from = max(from, s.ended)

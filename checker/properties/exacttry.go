@@ -112,7 +112,7 @@ func (x *tries) settle(t *tried) {
 	}
 	t.doubts = slices.DeleteFunc(t.doubts, func(d doubt) bool {
 		settled := oldest > d.op.Return
-		if settled && x.first() {
+		if settled && x.countViolation() {
 			x.violation(t, d.op)
 		}
 		return settled

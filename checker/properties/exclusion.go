@@ -57,11 +57,11 @@ func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.C
 		x.began(k, h)
 	case projection.Extended:
 		if x.Lapses && h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted) {
-			x.overlaps(k, &overlap{second: h.Heir, firsts: []*projection.Hold{h}, last: k.Last})
+			x.addOverlap(k, &overlap{second: h.Heir, firsts: []*projection.Hold{h}, last: k.Last})
 			h.Heir = nil
 		}
 	case projection.Ended:
-		x.ended(k, h)
+		x.handleEnd(k, h)
 	}
 }
 
@@ -86,13 +86,13 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 		}
 	}
 	if len(o.firsts) > 0 {
-		x.overlaps(k, o)
+		x.addOverlap(k, o)
 	}
 }
 
-// The method overlaps adds a possible violation to the queue of its key. If the queue then has more than maxOpen
+// addOverlap adds a possible violation to the queue of its key. If the queue then has more than maxOpen
 // entries, the oldest entry is removed and counts as a violation.
-func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
+func (x *exclusion) addOverlap(k *projection.Key, o *overlap) {
 	open := x.open.Of(k)
 	if *open = append(*open, o); len(*open) > maxOpen {
 		x.violation((*open)[0])
@@ -100,9 +100,9 @@ func (x *exclusion) overlaps(k *projection.Key, o *overlap) {
 	}
 }
 
-// ended handles the end of a hold. It drops possible violations that the end rules out, and counts those that have
+// handleEnd handles the end of a hold. It drops possible violations that the end rules out, and counts those that have
 // become certain.
-func (x *exclusion) ended(k *projection.Key, h *projection.Hold) {
+func (x *exclusion) handleEnd(k *projection.Key, h *projection.Hold) {
 	open := x.open.Of(k)
 	*open = slices.DeleteFunc(*open, func(o *overlap) bool {
 		switch {

@@ -104,7 +104,7 @@ func (m *minted) forget(before time.Duration) {
 }
 
 func (x *tokens) violation(k *projection.Key, first, second *projection.Hold) {
-	if !x.first() {
+	if !x.countViolation() {
 		return
 	}
 	a, b := &first.Acquire, &second.Acquire

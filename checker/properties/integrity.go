@@ -64,11 +64,11 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 	}
 	delete(g.writing, op.Client)
 	// An earlier operation with a higher token means that the resource should have refused op.
-	before, counts := g.register.returned(op, x.Header.Params["register"])
+	before, counts := g.register.handleReturn(op, x.Header.Params["register"])
 	if counts {
 		x.tokens++
 	}
-	if before != nil && x.first() {
+	if before != nil && x.countViolation() {
 		x.show(k.Name, op.Call, op.Return, []histories.Op{*before, *op},
 			"the resource of %s had accepted a %s by %s with token %d at %s; it accepted a %s by %s that was sent after that, at %s, with token %d, which is lower.",
 			k.Name, before.Kind, before, before.Fence, before.Return, op.Kind, op, op.Call, op.Fence)
@@ -88,7 +88,7 @@ func (x *integrity) Event(k *projection.Key, ev histories.Event) {
 		g.acked++
 		x.acked++
 		g.last = *op
-		x.based(k, g, op)
+		x.checkBase(k, g, op)
 	case op.Kind == histories.Write && op.Outcome == histories.Unknown:
 		g.unknown++
 		x.unknown++
@@ -117,9 +117,9 @@ func (x *integrity) byHarness(g *guarded, op *histories.Op) {
 	}
 }
 
-// The method based finds the read from whose value a client computed a write. It reports a violation if an earlier
+// checkBase finds the read from whose value a client computed a write. It reports a violation if an earlier
 // write was computed from the same value.
-func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
+func (x *integrity) checkBase(k *projection.Key, g *guarded, write *histories.Op) {
 	read, ok := g.reads[write.Client]
 	if !ok || read.Hold != write.Hold {
 		g.notByOne = true
@@ -132,8 +132,8 @@ func (x *integrity) based(k *projection.Key, g *guarded, write *histories.Op) {
 	if hold == 0 {
 		hold = int64(x.acked)
 	}
-	if before := g.written.at(base); *before != 0 {
-		if x.first() {
+	if before := g.written.element(base); *before != 0 {
+		if x.countViolation() {
 			x.lost(k, g, base, update{read, *write})
 		}
 	} else {
@@ -158,7 +158,7 @@ func (x *integrity) lost(k *projection.Key, g *guarded, base int64, second updat
 	if !ok {
 		x.show(k.Name, w.Call, w.Return, []histories.Op{second.read, *w},
 			"%s wrote %d to %s at %s, based on a read of %d; hold %d had written from that same value long before: one of the two acknowledged updates is lost.",
-			w, w.Value, k.Name, w.Return, base, *g.written.at(base))
+			w, w.Value, k.Name, w.Return, base, *g.written.element(base))
 		return
 	}
 	from, to := first.stale(second)
@@ -203,7 +203,7 @@ func (x *integrity) atEnd(g *guarded) {
 	if g.notByOne || g.final >= low && g.final <= low+g.unknown {
 		return
 	}
-	if x.first() {
+	if x.countViolation() {
 		x.show(g.last.Key, g.last.Call, x.Until, []histories.Op{g.last},
 			"%s was %d at the end; it began at %d, %d increments were acknowledged and %d may have taken effect, so it should be %d to %d.",
 			g.last.Key, g.final, g.initial, g.acked, g.unknown, low, low+g.unknown)
@@ -213,7 +213,7 @@ func (x *integrity) atEnd(g *guarded) {
 // pages is a sparse array of hold numbers. It allocates blocks of 512 numbers.
 type pages struct{ of map[int64]*[512]int64 }
 
-func (p *pages) at(i int64) *int64 {
+func (p *pages) element(i int64) *int64 {
 	if p.of == nil {
 		p.of = map[int64]*[512]int64{}
 	}

@@ -94,7 +94,7 @@ func (x *inventory) atEnd() {
 // violation counts a violation. The earliest violation is shown, so that the result does not depend on the iteration
 // order of the map.
 func (x *inventory) violation(p *product, op *histories.Op, format string, args ...any) {
-	if x.first() || op.Call < x.witness.From {
+	if x.countViolation() || op.Call < x.witness.From {
 		x.show(p.name, op.Call, op.Return, []histories.Op{*op}, format, args...)
 	}
 }

@@ -66,7 +66,7 @@ func (x *notices) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	x.judged++
 	x.longest = max(x.longest, end-due)
 	limit := h.Given/3 + x.Slack + noticeTime
-	if !x.overrun(end - x.after(h.Acquire.Client, due) - limit) {
+	if !x.overrun(end - x.faultEnd(h.Acquire.Client, due) - limit) {
 		return
 	}
 	ops := []histories.Op{h.Acquire}

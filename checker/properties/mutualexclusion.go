@@ -13,11 +13,11 @@ import (
 func newMutualExclusion(m monitor) Judgement {
 	return newExclusion(m, projection.Lived(), func(a, b *projection.Hold, both time.Duration) string {
 		return m.tell("%s held %s since %s and had not released it when %s was granted it at %s: both held it for %s%s.",
-			a, a.Acquire.Key, a.Granted, b, b.Granted, both, until(a, b))
+			a, a.Acquire.Key, a.Granted, b, b.Granted, both, endClause(a, b))
 	})
 }
 
-func until(a, b *projection.Hold) string {
+func endClause(a, b *projection.Hold) string {
 	first := a
 	if b.End < a.End {
 		first = b

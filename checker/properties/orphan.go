@@ -34,7 +34,7 @@ func (x *orphans) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	u.reached, u.epilogue = true, op.Outcome
-	if op.Outcome != histories.Refused || !x.first() {
+	if op.Outcome != histories.Refused || !x.countViolation() {
 		return
 	}
 	ops, before := []histories.Op{*op}, ""

@@ -74,7 +74,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 		if ok && op.Outcome == histories.Refused {
 			x.refused++
 		}
-		if ok && op.Outcome == histories.OK && x.first() {
+		if ok && op.Outcome == histories.OK && x.countViolation() {
 			x.violation(k, a, op)
 		}
 	}
@@ -83,7 +83,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 // judge reports whether a release must be refused, because the client certainly does not hold the key. If so, the
 // returned attempt contains the reason.
 func (x *releases) judge(k *projection.Key, op *histories.Op) (attempt, bool) {
-	a := attempt{holder: other(k, op.Client)}
+	a := attempt{holder: otherHold(k, op.Client)}
 	if h, _ := k.ReleasedBy(op); h != nil {
 		a.why, a.acquire = late, &h.Acquire
 		vanished := h.Vanished > 0 && op.Call > h.Vanished
@@ -124,8 +124,8 @@ func (x *releases) reentered(g *projection.PastAcquire) bool {
 	return x.unknown[asker{g.Acquire.Client, g.Key}] > g.Acquire.Call
 }
 
-// other returns a hold of the key by another client, or nil.
-func other(k *projection.Key, client int32) *projection.Hold {
+// otherHold returns a hold of the key by another client, or nil.
+func otherHold(k *projection.Key, client int32) *projection.Hold {
 	for _, h := range k.Live {
 		if h.Acquire.Client != client {
 			return h

@@ -79,12 +79,12 @@ func (x *waiting) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		x.measure(w, h.Granted, h)
 		w.free, w.since, w.told = h.Granted, h.Granted, false
 	case c == projection.Closed && h.Fault != nil: // the holder was killed or went away, so the key may stay locked until the lease expires; the property recovery checks this delay
-		w.free = max(w.free, x.explains(h))
+		w.free = max(w.free, x.mayRefuseUntil(h))
 	case c == projection.Closed && h.Closed == histories.Forever:
 	case c == projection.Closed && h.Release.Outcome == histories.Unknown && h.Release.Kind != 0:
 		w.free = max(w.free, x.unanswered(h)) // the store may still have the hold
 	case c == projection.Closed:
-		w.free = max(w.free, min(h.Closed, x.explains(h)))
+		w.free = max(w.free, min(h.Closed, x.mayRefuseUntil(h)))
 	}
 }
 
@@ -105,9 +105,9 @@ func (x *waiting) Fault(ev histories.Event) {
 	}
 }
 
-// The method explains returns the time until which the lock may refuse other clients because of the hold h: the end
+// mayRefuseUntil returns the time until which the lock may refuse other clients because of the hold h: the end
 // of its lease, or the time at which the store was seen without it.
-func (x *Facts) explains(h *projection.Hold) time.Duration {
+func (x *Facts) mayRefuseUntil(h *projection.Hold) time.Duration {
 	if h.Vanished > 0 && !x.Shaken {
 		return h.Vanished + 2*x.Slack
 	}
@@ -117,10 +117,10 @@ func (x *Facts) explains(h *projection.Hold) time.Duration {
 	return h.Until + 2*x.Slack
 }
 
-// unanswered is like explains, but for a hold whose release was not answered. If the lock has leases, such a hold
+// unanswered is like mayRefuseUntil, but for a hold whose release was not answered. If the lock has leases, such a hold
 // explains refusals for at most one lease after the call of the release, unless a fault affected the client.
 func (x *Facts) unanswered(h *projection.Hold) time.Duration {
-	until := x.explains(h)
+	until := x.mayRefuseUntil(h)
 	if until < histories.Forever || h.Until == histories.Forever || x.disturbed(h.Acquire.Client, h.Release.Call) {
 		return until
 	}
@@ -137,7 +137,7 @@ func (x *waiting) measure(w *awaited, now time.Duration, granted *projection.Hol
 	from := max(w.free, w.since, x.undisturbed(w.open))
 	for _, h := range w.key.Live {
 		if h != granted {
-			from = max(from, x.explains(h))
+			from = max(from, x.mayRefuseUntil(h))
 		}
 	}
 	for _, h := range w.key.Releasing {
@@ -172,7 +172,7 @@ func (f *Facts) undisturbed(open []asked) time.Duration {
 }
 
 func (x *waiting) violation(w *awaited, from, now time.Duration) {
-	if !x.first() {
+	if !x.countViolation() {
 		return
 	}
 	var ops []histories.Op

@@ -203,8 +203,8 @@ func (*monitor) Event(*projection.Key, histories.Event)                      {}
 func (*monitor) Change(*projection.Key, *projection.Hold, projection.Change) {}
 func (*monitor) Fault(histories.Event)                                       {}
 
-// The method first counts a violation, and reports whether it is the first violation of this monitor.
-func (m *monitor) first() bool {
+// countViolation counts a violation, and reports whether it is the first violation of this monitor.
+func (m *monitor) countViolation() bool {
 	m.violations++
 	return m.violations == 1
 }

@@ -201,7 +201,7 @@ func (x *recoveries) never(b *bereft) {
 }
 
 func (x *recoveries) violation(b *bereft, now time.Duration, next *histories.Op) {
-	if !x.first() {
+	if !x.countViolation() {
 		return
 	}
 	v := b.victim

@@ -42,7 +42,7 @@ func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
 			}
 		} else if e := (*entries)[op.Client]; e != nil && e.inner.Call == op.Call {
 			e.inner = *op
-			x.returned(k, e, op)
+			x.handleReturn(k, e, op)
 		}
 	case histories.Probe:
 		if e := (*entries)[op.Client]; e != nil && ev.Return && op.Outcome == histories.OK {
@@ -51,12 +51,12 @@ func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
 	}
 }
 
-func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
+func (x *reentrant) handleReturn(k *projection.Key, e *entry, op *histories.Op) {
 	depth := int(op.Depth)
 	refused := op.Outcome == histories.Refused
 	counted := op.Outcome == histories.OK && depth != 0 && depth != e.hold.Depth
 	switch {
-	case !x.lasts(e.hold, op.Return) || !refused && !counted:
+	case !x.leaseValid(e.hold, op.Return) || !refused && !counted:
 	case x.Shaken:
 		x.unclear++
 	case refused:
@@ -72,7 +72,7 @@ func (x *reentrant) returned(k *projection.Key, e *entry, op *histories.Op) {
 // holder must still have the key.
 func (x *reentrant) probed(k *projection.Key, e *entry, op *histories.Op) {
 	h := e.hold
-	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.lasts(h, op.Return) || h.End <= op.Call {
+	if op.Value == histories.ProbeMine || h.Inners == 0 || h.Inner.Outcome != histories.OK || !x.leaseValid(h, op.Return) || h.End <= op.Call {
 		return
 	}
 	if x.Shaken {
@@ -94,7 +94,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 	case projection.Began:
 		for _, o := range k.Live {
 			switch { // after the release of a nested acquire, hold o still lasts, so a grant to another client is a violation
-			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.lasts(o, h.Granted):
+			case o == h || o.Inners == 0 || o.Heir != nil || h.Acquire.Call < o.Inner.Call || !x.leaseValid(o, h.Granted):
 			case o.Inner.Outcome != histories.OK:
 			case x.Shaken:
 				x.unclear++
@@ -106,7 +106,7 @@ func (x *reentrant) Change(k *projection.Key, h *projection.Hold, c projection.C
 		}
 	case projection.Closed:
 		switch {
-		case h.Inners == 0 || h.Release.Outcome != histories.Refused || !x.lasts(h, h.Closed):
+		case h.Inners == 0 || h.Release.Outcome != histories.Refused || !x.leaseValid(h, h.Closed):
 		case x.Shaken:
 			x.unclear++
 		default:
@@ -125,8 +125,8 @@ func (x *reentrant) entryOf(k *projection.Key, h *projection.Hold) *entry {
 	return &entry{hold: h}
 }
 
-// lasts reports whether the lease of a hold is valid at the given time. A lease of unknown length is always valid.
-func (x *reentrant) lasts(h *projection.Hold, at time.Duration) bool {
+// leaseValid reports whether the lease of a hold is valid at the given time. A lease of unknown length is always valid.
+func (x *reentrant) leaseValid(h *projection.Hold, at time.Duration) bool {
 	return !h.Promised || h.Until >= at
 }
 

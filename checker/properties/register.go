@@ -20,13 +20,13 @@ func (r *register) called(op *histories.Op) {
 	r.before[op.Client] = r.highest
 }
 
-// returned handles the return of op. If the resource should have refused op, the first result is an earlier operation
-// with a higher token. Otherwise the first result is nil. The second result reports whether the resource had to check
-// the token of op.
+// handleReturn handles the return of op. If the resource should have refused op, the first result is an earlier
+// operation with a higher token. Otherwise the first result is nil. The second result reports whether the resource had
+// to check the token of op.
 //
 // The parameter checks is the mode of the resource. In the mode "checking", the resource checks the tokens of reads and
 // writes. In the mode "checking-writes", the resource checks only the tokens of writes.
-func (r *register) returned(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
+func (r *register) handleReturn(op *histories.Op, checks string) (higher *histories.Op, counts bool) {
 	before := r.before[op.Client]
 	delete(r.before, op.Client)
 	switch {

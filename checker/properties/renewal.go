@@ -46,19 +46,20 @@ func (x *renewals) Event(k *projection.Key, ev histories.Event) {
 func (x *renewals) afterwards(k *projection.Key, g *projection.PastAcquire, op *histories.Op) {
 	switch {
 	case g.Ended && g.Release.Outcome == histories.OK && op.Call > g.Release.Return:
-		if x.first() {
+		if x.countViolation() {
 			x.show(op.Key, op.Call, op.Return, []histories.Op{g.Acquire, g.Release, *op},
 				"%s released %s at %s, which was answered ok at %s; a renewal of that hold, sent at %s, was confirmed at %s.",
 				op, k.Name, g.Release.Call, g.Release.Return, op.Call, op.Return)
 		}
 	case g.Taker.Hold != 0 && g.Taker.Return < op.Call:
-		x.taken(k, &g.Acquire, &g.Taker, op)
+		x.reportRenewalAfterTakeover(k, &g.Acquire, &g.Taker, op)
 	}
 }
 
-// taken reports a violation: a renewal was confirmed although another client had been granted the key before.
-func (x *renewals) taken(k *projection.Key, acquire, taker, op *histories.Op) {
-	if x.first() {
+// reportRenewalAfterTakeover reports a violation: a renewal was confirmed although another client had been granted the
+// key before.
+func (x *renewals) reportRenewalAfterTakeover(k *projection.Key, acquire, taker, op *histories.Op) {
+	if x.countViolation() {
 		x.show(op.Key, op.Call, op.Return, []histories.Op{*acquire, *taker, *op},
 			"%s was granted %s at %s, and %s was granted it at %s; a renewal by the former, sent at %s, was confirmed at %s.",
 			acquire, k.Name, acquire.Return, taker, taker.Return, op.Call, op.Return)
@@ -73,7 +74,7 @@ func (x *renewals) confirmed(k *projection.Key, h *projection.Hold, op *historie
 	left := l.until + x.Slack - op.Call
 	switch t := l.taker; {
 	case t != nil && t.Granted < op.Call:
-		x.taken(k, &h.Acquire, &t.Acquire, op)
+		x.reportRenewalAfterTakeover(k, &h.Acquire, &t.Acquire, op)
 	case !h.Promised || l.until == 0 || l.until == histories.Forever || given <= 0:
 	case left < given/4:
 		if x.overrun(given/4-left) && x.violations == 0 {

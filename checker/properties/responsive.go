@@ -37,7 +37,7 @@ func (x *returns) Event(_ *projection.Key, ev histories.Event) {
 	}
 	if ev.Return {
 		delete(x.open, op.Client)
-		x.judge(op, op.Return, x.after(op.Client, op.Call))
+		x.judge(op, op.Return, x.faultEnd(op.Client, op.Call))
 		return
 	}
 	called := *op
@@ -79,7 +79,7 @@ func (x *returns) judge(op *histories.Op, until, calm time.Duration) {
 func (x *returns) Finding() checker.Finding {
 	for _, client := range slices.Sorted(maps.Keys(x.open)) {
 		op := x.open[client]
-		x.judge(op, x.Until, x.last(op.Client, op.Call))
+		x.judge(op, x.Until, x.finalFaultEnd(op.Client, op.Call))
 	}
 	return x.finding(fmt.Sprintf("%s, at most %s late", checker.Count(x.judged, "operation"), checker.Milliseconds(x.longest)),
 		reason{x.judged == 0, checker.NotApplicable, "no operation has a deadline"})

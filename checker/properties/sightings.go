@@ -77,21 +77,21 @@ func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
 		return true
 	}
 	for _, h := range k.Live {
-		if o.within(h) {
-			s.held(o)
+		if o.insideHold(h) {
+			s.recordContents(o)
 		}
 	}
 	return false
 }
 
-// within reports whether an observation lies within a promised hold. Later events may still show that the hold ended
-// earlier.
-func (o *sighting) within(h *projection.Hold) bool {
+// insideHold reports whether an observation lies within a promised hold. Later events may still show that the hold
+// ended earlier.
+func (o *sighting) insideHold(h *projection.Hold) bool {
 	return h.Granted <= o.call && h.Promised && h.Stated > o.reply
 }
 
-// held learns from an observation during a hold. It stores the content of each entry.
-func (s *sightings) held(o sighting) {
+// recordContents stores the content of each entry that was observed during a hold.
+func (s *sightings) recordContents(o sighting) {
 	s.inHold = map[int64]int64{}
 	for i := range o.entries {
 		s.inHold[o.entries[i].Fence] = o.entries[i].Value
@@ -148,8 +148,8 @@ func (o *occupation) event(ev histories.Event, unknownUntil func(time.Duration) 
 	}
 }
 
-// gone handles a fault that ends a client at the given time.
-func (o *occupation) gone(client int32, at time.Duration, unknownUntil func(time.Duration) time.Duration) {
+// handleClientEnd handles a fault that ends a client at the given time.
+func (o *occupation) handleClientEnd(client int32, at time.Duration, unknownUntil func(time.Duration) time.Duration) {
 	if o.open[client] {
 		delete(o.open, client)
 		o.until = max(o.until, unknownUntil(at))

@@ -39,8 +39,8 @@ type refusal struct {
 	leased  entrySet     // those that expire with the lease of the hold
 }
 
-// returned handles the return of a release.
-func (s *stillHeld) returned(k *projection.Key, op *histories.Op) {
+// handleReturn handles the return of a release.
+func (s *stillHeld) handleReturn(k *projection.Key, op *histories.Op) {
 	h := k.Last
 	if op.Outcome == histories.Refused && h != nil && h.Number() == op.Hold && h.Acquire.Client == op.Client &&
 		h.Release.Call < op.Call && h.Release.Outcome == histories.Unknown && h.Promised && op.Return < h.Until {
@@ -62,8 +62,8 @@ func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration)
 		return
 	}
 	for _, h := range k.Live {
-		if o.within(h) {
-			s.holds(h, o)
+		if o.insideHold(h) {
+			s.recordContent(h, o)
 		}
 	}
 	r := s.refused
@@ -87,8 +87,8 @@ func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration)
 	}
 }
 
-// holds records the content of a hold's entries, and compares it with the content of other holds.
-func (s *stillHeld) holds(h *projection.Hold, o sighting) {
+// recordContent records the content of a hold's entries, and compares it with the content of other holds.
+func (s *stillHeld) recordContent(h *projection.Hold, o sighting) {
 	if s.contents == nil {
 		s.contents = map[int32]content{}
 	}
@@ -111,9 +111,9 @@ func (s *stillHeld) holds(h *projection.Hold, o sighting) {
 	s.contents[h.Acquire.Client] = c
 }
 
-// answers returns the releases that were certainly refused falsely. The content of an entry must identify its hold, and the
+// wrongRefusals returns the releases that were certainly refused falsely. The content of an entry must identify its hold, and the
 // entry must not be one that outlasts holds, such as a counter.
-func (s *stillHeld) answers() []refusal {
+func (s *stillHeld) wrongRefusals() []refusal {
 	if s.alike || len(s.contents) < 2 {
 		return nil // a later holder may have the same content
 	}

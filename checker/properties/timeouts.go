@@ -33,7 +33,7 @@ func (x *timeouts) Event(k *projection.Key, ev histories.Event) {
 	took := op.Return - op.Call
 	switch early := wait - backOff - earlyBy - took; {
 	case early > 0 && op.Outcome == histories.Refused && op.Error != histories.Cancelled:
-		if x.first() {
+		if x.countViolation() {
 			x.show(k.Name, op.Call, op.Return, []histories.Op{*op}, "%s requested %s at %s %s and was refused (busy) at %s, after %s.",
 				op, k.Name, op.Call, x.named(op.Wait), op.Return, took)
 		}

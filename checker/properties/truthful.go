@@ -75,7 +75,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 		}
 		delete(x.releasing, op.Client)
 		if x.lost[op.Client] != op.Hold {
-			w.repeated.returned(k, op)
+			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
 		if o, complete := w.repeated.add(op); complete && !x.Shaken {
@@ -100,14 +100,14 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 // acquired handles the return of an acquire. It counts a violation if the key was certainly free and the acquire was
 // refused.
 func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
-	contended := x.gone(w, op.Client)
+	contended := x.removeAcquire(w, op.Client)
 	if op.Outcome != histories.Refused || op.Error == histories.Cancelled || contended || w.clean != x.upsets {
 		return
 	}
 	if len(k.Live)+len(k.Releasing) > 0 || w.free >= op.Call {
 		return
 	}
-	if !x.first() {
+	if !x.countViolation() {
 		return
 	}
 	ops, since := []histories.Op{*op}, "no client had held it"
@@ -118,9 +118,9 @@ func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
 		op, k.Name, op.Call, op.Return, since)
 }
 
-// gone removes the outstanding acquire of a client. The result is true if the acquire was contended, or if its call is
-// unknown.
-func (x *answers) gone(w *answered, client int32) (contended bool) {
+// removeAcquire removes the outstanding acquire of a client. The result is true if the acquire was contended, or if its
+// call is unknown.
+func (x *answers) removeAcquire(w *answered, client int32) (contended bool) {
 	for i, r := range w.open {
 		if r.client == client {
 			w.open = append(w.open[:i], w.open[i+1:]...)
@@ -134,8 +134,8 @@ func (x *answers) gone(w *answered, client int32) (contended bool) {
 func (x *answers) Fault(ev histories.Event) {
 	delete(x.releasing, ev.Op.Client)
 	for i := range x.keys {
-		x.gone(&x.keys[i], ev.Op.Client)
-		x.keys[i].repeated.occupied.gone(ev.Op.Client, ev.Op.Call, x.unknownHold)
+		x.removeAcquire(&x.keys[i], ev.Op.Client)
+		x.keys[i].repeated.occupied.handleClientEnd(ev.Op.Client, ev.Op.Call, x.unknownHold)
 	}
 }
 
@@ -161,20 +161,20 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		case histories.OK:
 			w.free = max(w.free, h.Closed)
 		case histories.Refused:
-			w.free = max(w.free, x.kept(h))
+			w.free = max(w.free, x.keptUntil(h))
 			if h.Depth == 1 {
 				x.ofHold(k, h, &h.Release)
 			}
 		default:
-			w.free = max(w.free, x.kept(h))
+			w.free = max(w.free, x.keptUntil(h))
 		}
 	case c == projection.Closed:
-		w.free = max(w.free, x.kept(h))
+		w.free = max(w.free, x.keptUntil(h))
 	}
 }
 
-// kept returns the time until which the store may still have a hold that was not released successfully.
-func (x *answers) kept(h *projection.Hold) time.Duration {
+// keptUntil returns the time until which the store may still have a hold that was not released successfully.
+func (x *answers) keptUntil(h *projection.Hold) time.Duration {
 	if x.Header.SilentRenewals || h.Over == histories.Forever {
 		return histories.Forever
 	}
@@ -185,11 +185,11 @@ func (x *answers) kept(h *projection.Hold) time.Duration {
 func (x *answers) ofHold(k *projection.Key, h *projection.Hold, op *histories.Op) {
 	w := x.of(k)
 	alone := len(k.Live)+len(k.Releasing) == 0 || len(k.Live) == 1 && k.Live[0] == h && len(k.Releasing) == 0
-	if !h.Promised || op.Return >= h.Until || x.Shaken || !alone || x.taken(k, w, h) ||
+	if !h.Promised || op.Return >= h.Until || x.Shaken || !alone || x.mayHaveEnded(k, w, h) ||
 		x.lost[op.Client] == h.Number() || x.disturbed(op.Client, op.Call) {
 		return
 	}
-	if x.first() {
+	if x.countViolation() {
 		until := "has no end"
 		if h.Until < histories.Forever {
 			until = x.tell("lasts until %s", h.Until)
@@ -199,8 +199,8 @@ func (x *answers) ofHold(k *projection.Key, h *projection.Hold, op *histories.Op
 	}
 }
 
-// taken reports whether another client's release or grant may have ended the hold.
-func (x *answers) taken(k *projection.Key, w *answered, h *projection.Hold) bool {
+// mayHaveEnded reports whether another client's release or grant may have ended the hold.
+func (x *answers) mayHaveEnded(k *projection.Key, w *answered, h *projection.Hold) bool {
 	for client, r := range x.releasing {
 		if client != h.Acquire.Client && r.key == k.Index {
 			return true
@@ -211,8 +211,8 @@ func (x *answers) taken(k *projection.Key, w *answered, h *projection.Hold) bool
 
 func (x *answers) Finding() checker.Finding {
 	for i := range x.keys {
-		for _, r := range x.keys[i].repeated.answers() {
-			if x.first() {
+		for _, r := range x.keys[i].repeated.wrongRefusals() {
+			if x.countViolation() {
 				h := r.hold
 				x.show(h.Acquire.Key, r.release.Call, r.seen.Return, []histories.Op{h.Acquire, h.Release, r.release, r.seen},
 					"%s repeated the release of %s at %s and was refused (not held), though the store still had the hold at %s.",
