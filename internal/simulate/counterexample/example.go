@@ -115,7 +115,7 @@ func (x *Example) addFault(f *fault) {
 		begin.rank = commandStruck
 	}
 	x.events = append(x.events, begin)
-	if end := x.describeEnd(f); end != "" && f.lasts() && f.To != histories.StillOpen && f.To <= x.until {
+	if end := x.describeEnd(f); end != "" && f.hasEnd() && f.To != histories.StillOpen && f.To <= x.until {
 		x.events = append(x.events, &event{at: f.To, rank: faultEnds, weight: faultEnd, fault: f, text: end})
 	}
 }
@@ -166,7 +166,7 @@ func (x *Example) triesAgain(op *histories.Op) bool {
 			return false
 		}
 		e.ops, e.at = append(e.ops, op), op.Return
-		e.text = fmt.Sprintf("%s, %d times since %s", x.line(op, op.Return), len(e.ops), at(e.ops[0].Call))
+		e.text = fmt.Sprintf("%s, %d times since %s", x.line(op, op.Return), len(e.ops), formatTime(e.ops[0].Call))
 		return true
 	}
 	return false
@@ -186,7 +186,7 @@ func (x *Example) weigh(op *histories.Op) int {
 	switch op.Kind {
 	case histories.Acquire:
 		lost := op.Outcome == histories.Unknown && !op.Open() && (x.struck(op) || x.ofWitness(op))
-		if x.waits || lost || op.Open() && x.ended(op) {
+		if x.waits || lost || op.Open() && x.clientEnded(op) {
 			return overlapping
 		}
 		if late || op.Outcome != histories.OK {
@@ -263,7 +263,7 @@ func (x *Example) Events() []string {
 				mark = "*"
 			}
 		}
-		lines = append(lines, fmt.Sprintf("%-9s %s %s", at(e.at), mark, e.text))
+		lines = append(lines, fmt.Sprintf("%-9s %s %s", formatTime(e.at), mark, e.text))
 	}
 	before, after := 0, 0
 	for i := range x.Ops {

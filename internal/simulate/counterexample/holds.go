@@ -84,9 +84,9 @@ func (x *Example) overlaps(h *hold) []*hold {
 	return all
 }
 
-// others returns the holds of other clients on the operation's key at the time at. It returns at most one hold for each
-// client.
-func (x *Example) others(op *histories.Op, at time.Duration) []*hold {
+// otherHolds returns the holds of other clients on the operation's key at the time at. It returns at most one hold for
+// each client.
+func (x *Example) otherHolds(op *histories.Op, at time.Duration) []*hold {
 	var all []*hold
 	for _, h := range x.overlaps(&hold{acquire: &histories.Op{Client: op.Client, Key: op.Key, Return: at - 1}, end: at}) {
 		if h.end > at {
@@ -111,8 +111,8 @@ func (x *Example) struck(op *histories.Op) bool {
 	})
 }
 
-// ended reports whether the operation's client was killed or went away before the operation returned.
-func (x *Example) ended(op *histories.Op) bool {
+// clientEnded reports whether the operation's client was killed or went away before the operation returned.
+func (x *Example) clientEnded(op *histories.Op) bool {
 	return slices.ContainsFunc(x.Ops, func(o histories.Op) bool {
 		return o.EndsClient() && o.Client == op.Client && o.Call+sameTime >= op.Call && (op.Open() || o.Call <= op.Return)
 	})

@@ -68,7 +68,7 @@ func (x *Example) describe(f *fault) string {
 	case f.For > 0 && f.To < f.From+f.For-sameTime: // the trial ended before the end of the fault
 	case f.For > 0:
 		text += " for " + lasting(f.For)
-	case f.lasts():
+	case f.hasEnd():
 		text += fmt.Sprintf(" until client %d %s", f.Until.Client, points[f.Until.Point])
 	}
 	if f.passing != "" {
@@ -149,8 +149,8 @@ type fault struct {
 	passing string
 }
 
-// lasts reports whether the fault plan specifies when the fault ends.
-func (f *fault) lasts() bool { return f.For > 0 || f.Until != (workloads.Moment{}) }
+// hasEnd reports whether the fault plan specifies when the fault ends.
+func (f *fault) hasEnd() bool { return f.For > 0 || f.Until != (workloads.Moment{}) }
 
 // sameTime is the largest difference between two recorded times that count as equal.
 const sameTime = time.Microsecond

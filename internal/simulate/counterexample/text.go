@@ -12,7 +12,9 @@ import (
 // long is a duration. If an operation takes longer, the event list shows both its call and its return.
 const long = 10 * time.Millisecond
 
-func at(t time.Duration) string { return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond)) }
+func formatTime(t time.Duration) string {
+	return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond))
+}
 
 func lasting(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
@@ -63,10 +65,10 @@ func (x *Example) line(op *histories.Op, when time.Duration) string {
 	add(x.inner[keyOf(op)], "which it holds already")
 	if until, ok := op.Until(0); ok && op.Outcome == histories.OK && op.Kind != histories.Probe {
 		add(op.Validity == histories.Unbounded, "no lease")
-		add(op.Validity > 0 && until <= op.Return, "lease expired at %s", at(until))
-		add(op.Validity > 0 && until > op.Return, "lease until %s", at(until))
+		add(op.Validity > 0 && until <= op.Return, "lease expired at %s", formatTime(until))
+		add(op.Validity > 0 && until > op.Return, "lease until %s", formatTime(until))
 	}
-	add(when == op.Return && op.Return-op.Call > long, "called at %s", at(op.Call))
+	add(when == op.Return && op.Return-op.Call > long, "called at %s", formatTime(op.Call))
 	return fmt.Sprintf("%s %s %s: %s%s", x.client(op), words[op.Kind], op.Key, strings.Join(parts, ", "), x.whileHeld(op, when))
 }
 
@@ -87,13 +89,13 @@ func outcome(op *histories.Op) string {
 func (x *Example) whileHeld(op *histories.Op, when time.Duration) string {
 	var all []string
 	if op.Kind == histories.Release || op.Kind == histories.Acquire && op.Outcome == histories.OK {
-		for _, h := range x.others(op, when) {
+		for _, h := range x.otherHolds(op, when) {
 			text := x.client(h.acquire) + " holds it"
 			switch until, ok := h.promise(when); {
 			case ok && until <= when:
-				text += " past its lease, which expired at " + at(until)
+				text += " past its lease, which expired at " + formatTime(until)
 			case ok && until < histories.Forever:
-				text += " until " + at(until)
+				text += " until " + formatTime(until)
 			}
 			all = append(all, text)
 		}

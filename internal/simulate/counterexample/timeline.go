@@ -167,7 +167,7 @@ func (t *timeline) lane(cells []rune, client int32) {
 	}
 	for _, h := range t.holds {
 		if h.acquire.Client == client && h.acquire.Return <= t.to && h.end >= t.from && t.key(h.acquire) {
-			t.hold(cells, h)
+			t.drawHold(cells, h)
 		}
 	}
 	for _, op := range own {
@@ -187,13 +187,13 @@ func (t *timeline) end(op *histories.Op) time.Duration {
 func (t *timeline) mark(cells []rune, op *histories.Op) {
 	column := t.column(t.end(op))
 	if op.EndsClient() {
-		column = t.after(t.column(op.Call), op)
+		column = t.endColumn(t.column(op.Call), op)
 		cells[column] = dead
 		fill(cells, column+1, len(cells), ' ')
 		return
 	}
 	held := func(i int) bool { return i < len(cells) && (cells[i] == holding || cells[i] == overdue) }
-	returned := !op.Open() && op.Return <= t.to && !t.ended(op)
+	returned := !op.Open() && op.Return <= t.to && !t.clientEnded(op)
 	locks := op.Kind == histories.Acquire || op.Kind == histories.Release
 	mark := rune(0)
 	switch {
@@ -203,11 +203,11 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 		cells[max(column-1, 0)] = writes // one column to the left, so that the symbol of the next release does not overwrite it
 	case !returned:
 	case op.Kind == histories.Lost:
-		mark, column = lost, t.after(column, op)
+		mark, column = lost, t.endColumn(column, op)
 	case locks && op.Outcome == histories.Unknown:
 		mark = unknown
 	case op.Kind == histories.Release:
-		mark, column = released, t.after(column, op)
+		mark, column = released, t.endColumn(column, op)
 	case locks && op.Outcome == histories.Refused:
 		mark = refused
 	}
@@ -216,9 +216,9 @@ func (t *timeline) mark(cells []rune, op *histories.Op) {
 	}
 }
 
-// The method after returns the column for the symbol of an operation that ends a hold. If the hold begins in the same
+// endColumn returns the column for the symbol of an operation that ends a hold. If the hold begins in the same
 // column, it returns the next column.
-func (t *timeline) after(column int, op *histories.Op) int {
+func (t *timeline) endColumn(column int, op *histories.Op) int {
 	for _, h := range t.holds {
 		if h.acquire.Client == op.Client && (h.release == op || h.end == op.Call) && t.column(h.acquire.Return) == column {
 			column++
@@ -227,7 +227,7 @@ func (t *timeline) after(column int, op *histories.Op) int {
 	return min(column, t.width-1)
 }
 
-func (t *timeline) hold(cells []rune, h *hold) {
+func (t *timeline) drawHold(cells []rune, h *hold) {
 	end := min(h.end, t.to)
 	first, last := t.column(h.acquire.Return), t.column(end)
 	if h.end > t.to {

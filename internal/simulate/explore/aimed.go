@@ -33,14 +33,14 @@ func (s *scene) aim() []faults.Step {
 	when := s.trigger(c, victim)
 	kinds := makers()
 	if when.On != nil {
-		kinds = slices.Concat(passing(), passing(), kinds)
+		kinds = slices.Concat(commandMakers(), commandMakers(), kinds)
 	}
-	steps := s.some(kinds, victim)
+	steps := s.chooseFault(kinds, victim)
 	for i := range steps {
 		switch have := steps[i].When; {
 		case have == (faults.Trigger{}):
 			steps[i].When = when
-		case have.On != nil && when.On != nil: // the trigger selects the command; the step selects the command or its reply
+		case have.On != nil && when.On != nil: // keep the step's choice between the command and its reply
 			on := *when.On
 			on.Reply = have.On.Reply
 			if steps[i].When.On = &on; have.At == (workloads.Moment{}) {
@@ -55,13 +55,13 @@ func (s *scene) aim() []faults.Step {
 // later, at a command or reply of the victim's process. In 15 % of the cases it fires at a fraction of the lease after a
 // grant.
 func (s *scene) trigger(c, victim int32) faults.Trigger {
-	t := s.upon(c, points[s.rand.IntN(len(points))])
+	t := s.triggerAt(c, points[s.rand.IntN(len(points))])
 	switch n := s.rand.IntN(100); {
 	case n < 50:
 		t.On = &faults.Passing{Process: s.processOf(victim), Commands: s.commands(), Nth: 1 + min(s.rand.IntN(6), s.rand.IntN(6)), Reply: s.chance(50)}
 	case n < 65:
 		t.At.Point = workloads.Granted
-		t.Later = s.own(s.params.TTL * time.Duration(10+s.rand.IntN(141)) / 100)
+		t.Later = s.uniqueDuration(s.params.TTL * time.Duration(10+s.rand.IntN(141)) / 100)
 	}
 	return t
 }
@@ -86,7 +86,7 @@ func (s *scene) commands() []string {
 // silentFromStart returns a step that makes one or two servers silent before the clients start. It affects all
 // processes. If the subject does not allow this fault, silentFromStart returns nil.
 func (s *scene) silentFromStart() []faults.Step {
-	step := faults.Step{Name: "server-pause", Do: faults.Action{Verb: faults.Freeze, Nodes: s.nodes(2)}, For: s.own(s.params.Duration)}
+	step := faults.Step{Name: "server-pause", Do: faults.Action{Verb: faults.Freeze, Nodes: s.nodes(2)}, For: s.uniqueDuration(s.params.Duration)}
 	if s.chance(50) {
 		step.Name, step.Do.Verb, step.Do.Process = "partition", faults.Cut, -1
 	}

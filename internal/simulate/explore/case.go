@@ -149,11 +149,11 @@ func (c Case) Run() (*Run, error) {
 	if r.Digest, err = r.Memory.Digest(); err != nil {
 		return nil, err
 	}
-	return r, r.read()
+	return r, r.judgeHistory()
 }
 
-// The method read collects the operations of the recorded history and judges them. It omits the check by package oracle.
-func (r *Run) read() (err error) {
+// judgeHistory collects the operations of the recorded history and judges them. It omits the check by package oracle.
+func (r *Run) judgeHistory() (err error) {
 	if r.Verdict, err = judge.History(r.Header, r.Source(), judge.Options{NoOracle: true}); err != nil {
 		return err
 	}

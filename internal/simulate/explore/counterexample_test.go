@@ -81,7 +81,7 @@ func runUnder(t *testing.T, lock, fault string) *Run {
 	}
 	all := faults.All()
 	f := all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == fault })]
-	c, err := faulty(l, f)
+	c, err := builtInFaultCase(l, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,9 +92,9 @@ func runUnder(t *testing.T, lock, fault string) *Run {
 	return r
 }
 
-// The function faulty returns a case that runs the lock under the built-in fault. Its fault plan is the same as in
+// builtInFaultCase returns a case that runs the lock under the built-in fault. Its fault plan is the same as in
 // lockbench run.
-func faulty(l impls.Impl, f faults.Fault) (Case, error) {
+func builtInFaultCase(l impls.Impl, f faults.Fault) (Case, error) {
 	on := l.Deployment
 	if f.On != nil {
 		on = f.On(on)
@@ -120,7 +120,7 @@ func TestEveryCounterexample(t *testing.T) {
 			if f.Plan == nil || (raced || testing.Short()) && len(l.Name)%3 != 0 {
 				continue
 			}
-			c, err := faulty(l, f)
+			c, err := builtInFaultCase(l, f)
 			if err != nil {
 				continue // this case is not simulated here; the tests of package sim cover it
 			}

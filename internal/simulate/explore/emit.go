@@ -56,7 +56,7 @@ func EmitTest(w io.Writer, f File) error {
 	if err != nil {
 		return err
 	}
-	name := camel(f.Lock) + camel(f.Property) + camel(f.how())
+	name := camel(f.Lock) + camel(f.Property) + camel(f.faultKinds())
 	var source bytes.Buffer
 	err = testFile.Execute(&source, map[string]string{"Name": "Test" + name, "Const": "case" + name, "Lock": f.Lock, "Property": f.Property,
 		"Found": strings.Join(strings.Fields(f.Found), " "), "Text": strings.ReplaceAll(string(text), "`", `\u0060`)})
@@ -71,9 +71,9 @@ func EmitTest(w io.Writer, f File) error {
 	return err
 }
 
-// The method how returns the kinds of fault actions in the plan, without duplicates and joined by hyphens, such as
+// faultKinds returns the kinds of fault actions in the plan, without duplicates and joined by hyphens, such as
 // stall-pause. For a plan without faults, it returns "nothing".
-func (c Case) how() string {
+func (c Case) faultKinds() string {
 	var verbs []string
 	for _, s := range c.Plan.Steps {
 		if verb := strings.ReplaceAll(string(s.Do.Verb), " ", "-"); !slices.Contains(verbs, verb) {
@@ -103,7 +103,7 @@ func HistoryName(r *Run) string {
 			parts = append(parts, map[checker.Observed]string{checker.Violated: "violates-", checker.Undecided: "undecided-"}[o]+strings.Join(names, "+"))
 		}
 	}
-	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.how() + ".jsonl"
+	return cmp.Or(strings.Join(parts, "_"), "holds") + "--" + r.Lock + "-under-" + r.faultKinds() + ".jsonl"
 }
 
 // Rejudge encodes the recorded history, decodes it, and returns the verdict on the result. Unlike r.Verdict, this

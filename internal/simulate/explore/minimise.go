@@ -122,10 +122,10 @@ func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Durat
 	for i, seed := range seeds {
 		enough := !x.repeats() && len(m.Counterexamples) >= most // on real servers, a trial takes seconds
 		if enough || m.count >= mostMinimised || !time.Now().Before(m.until) {
-			m.leave(seeds[i:])
+			m.addUnconfirmed(seeds[i:])
 			break
 		}
-		if err := m.take(seed); err != nil {
+		if err := m.minimiseSeed(seed); err != nil {
 			return m.Minimised, err
 		}
 	}
@@ -134,8 +134,8 @@ func (s Subject) minimise(x runner, seeds []Seed, most int, timeLimit time.Durat
 	return m.Minimised, nil
 }
 
-// The method leave records violations on real servers as unconfirmed if there was no time to confirm them.
-func (m *minimiser) leave(seeds []Seed) {
+// addUnconfirmed records violations on real servers as unconfirmed if there was no time to confirm them.
+func (m *minimiser) addUnconfirmed(seeds []Seed) {
 	if m.runner.repeats() {
 		return
 	}
@@ -158,10 +158,10 @@ type minimiser struct {
 	count   int
 }
 
-// The method take runs the case of a seed again and minimises it for one violated property. It ignores a property if an
+// minimiseSeed runs the case of a seed again and minimises it for one violated property. It ignores a property if an
 // existing counterexample covers it. It prefers failed expectations, then the most significant property. If no property
-// is left, take does not run the case.
-func (m *minimiser) take(seed Seed) error {
+// is left, minimiseSeed does not run the case.
+func (m *minimiser) minimiseSeed(seed Seed) error {
 	c, _, err := m.subject.Choose(seed.Seed)
 	if err != nil {
 		return err
@@ -174,14 +174,14 @@ func (m *minimiser) take(seed Seed) error {
 		return nil
 	}
 	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
-	property := append(both(left, fails), left...)[0]
-	found, rate, err := m.again(c, seed, property)
+	property := append(intersect(left, fails), left...)[0]
+	found, rate, err := m.reproduce(c, seed, property)
 	if found == nil || err != nil {
 		return err
 	}
 	m.count++
 	small := found.shrink(m.runner, property, rate.tries(), m.deadline())
-	last, shows, err := m.last(small)
+	last, shows, err := m.rerunMinimised(small)
 	if last == nil && err == nil && !m.runner.repeats() { // the minimised case did not show the violation; use the original case
 		small, last, shows = &shrinker{Run: found, property: property}, found, rate
 	}
@@ -223,9 +223,9 @@ const (
 	reported   = 10
 )
 
-// The method again repeats the case of a seed. It returns nil if the violation does not show. In virtual time the rate
+// reproduce repeats the case of a seed. It returns nil if the violation does not show. In virtual time the rate
 // is nil, because a case always shows its violation.
-func (m *minimiser) again(c Case, seed Seed, property string) (found *Run, rate *Rate, err error) {
+func (m *minimiser) reproduce(c Case, seed Seed, property string) (found *Run, rate *Rate, err error) {
 	if m.runner.repeats() {
 		found, err = m.runner.run(c)
 		if err == nil && found.Digest != seed.Digest {
@@ -258,9 +258,9 @@ func (r *Rate) tries() int {
 	return n
 }
 
-// The method last runs the minimised case once more. It returns nil if the violation does not show. On real servers it
+// rerunMinimised runs the minimised case once more. It returns nil if the violation does not show. On real servers it
 // runs the case several times and returns the rate.
-func (m *minimiser) last(s *shrinker) (*Run, *Rate, error) {
+func (m *minimiser) rerunMinimised(s *shrinker) (*Run, *Rate, error) {
 	if !m.runner.repeats() {
 		r, rate, err := repeat(m.runner, s.Case, s.property, reported)
 		return r, &rate, err
@@ -326,8 +326,8 @@ func names(p faults.Plan) []string {
 	return slices.Compact(all)
 }
 
-func both(a, b []string) []string {
+func intersect(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(x string) bool { return !slices.Contains(b, x) })
 }
 
-func subset(a, b []string) bool { return len(both(a, b)) == len(a) }
+func subset(a, b []string) bool { return len(intersect(a, b)) == len(a) }

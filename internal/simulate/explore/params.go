@@ -37,14 +37,14 @@ func (s *scene) chooseParams(seed uint64) {
 		p.Processes = 1 + r.IntN(p.Clients)
 	}
 	p.TTL = s.lock.Granting(max(ttl, s.lock.Shortest))
-	p.Hold = s.between(p.TTL/200, p.TTL*7/10)
-	p.Think = s.between(time.Millisecond, p.TTL/8)
-	p.Duration = s.between(4*p.TTL, 7*p.TTL)
+	p.Hold = s.randomDuration(p.TTL/200, p.TTL*7/10)
+	p.Think = s.randomDuration(time.Millisecond, p.TTL/8)
+	p.Duration = s.randomDuration(4*p.TTL, 7*p.TTL)
 	if s.real {
-		p.Duration = s.between(2*p.TTL, 4*p.TTL)
+		p.Duration = s.randomDuration(2*p.TTL, 4*p.TTL)
 	}
 	if r.IntN(4) == 0 {
-		p.Wait = s.between(p.TTL/4, 2*p.TTL)
+		p.Wait = s.randomDuration(p.TTL/4, 2*p.TTL)
 	}
 	p.Seed = seed
 	s.params = p
@@ -52,7 +52,7 @@ func (s *scene) chooseParams(seed uint64) {
 	case s.workload == "varied":
 		s.chooseHabits()
 	case s.lock.Renews && s.chance(15):
-		s.params.Hold = s.between(p.TTL, p.TTL*5/2)
+		s.params.Hold = s.randomDuration(p.TTL, p.TTL*5/2)
 		s.params.Grace = 4 * p.TTL
 	}
 }

@@ -151,7 +151,7 @@ func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 // stage returns an idle stage for the lock, or a new stage. If there are as many stages as slots, it first closes an
 // idle stage of another lock.
 func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, error) {
-	own, other := r.take(stageName(cell, params))
+	own, other := r.takeIdleStage(stageName(cell, params))
 	if own != nil {
 		return own, nil
 	}
@@ -173,9 +173,9 @@ func stageName(cell trial.Cell, params map[string]string) string {
 	return fmt.Sprint(cell.Lock.Name, params)
 }
 
-// take removes an idle stage with this name from the list and returns it. If no stage has this name, own is nil, and the
-// caller starts a new stage. If there are as many stages as slots, other is a stage to close first.
-func (r *Real) take(name string) (own, other *trial.Stage) {
+// takeIdleStage removes an idle stage with this name from the list and returns it. If no stage has this name, own is
+// nil, and the caller starts a new stage. If there are as many stages as slots, other is a stage to close first.
+func (r *Real) takeIdleStage(name string) (own, other *trial.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.IndexFunc(r.idle, func(s idleStage) bool { return s.name == name }); i >= 0 {

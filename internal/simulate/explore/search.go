@@ -26,7 +26,7 @@ type Seed struct {
 }
 
 // Fails returns the properties that were expected to hold but were violated.
-func (s Seed) Fails() []string { return both(s.Violated, s.Expected) }
+func (s Seed) Fails() []string { return intersect(s.Violated, s.Expected) }
 
 // Try runs the case that the seed determines, in virtual time, and returns the outcome. It returns an error if the lock
 // cannot be explored.

@@ -70,9 +70,9 @@ func (s *shrinker) spent() bool {
 	return s.cutOff || s.trials >= mostTrials
 }
 
-// The method try changes a copy of the case and runs it. If the copy still violates the property and is not larger, it
-// replaces the case. The result is true if it did.
-func (s *shrinker) try(change func(*Case)) bool {
+// tryChange changes a copy of the case and runs it. If the copy still violates the property and is not larger, it
+// replaces the case. tryChange reports whether the case was replaced.
+func (s *shrinker) tryChange(change func(*Case)) bool {
 	return s.tryIf(change, func(r *Run) bool { return r.size().compare(s.size()) <= 0 || !s.runner.repeats() })
 }
 
@@ -87,16 +87,16 @@ func (s *shrinker) tryIf(change func(*Case), accept func(*Run) bool) bool {
 	}
 	s.trials++
 	r, _, err := repeat(s.runner, c, s.property, s.tries)
-	if err != nil || r == nil || !s.keeps(r) || !accept(r) {
+	if err != nil || r == nil || !s.mayReplace(r) || !accept(r) {
 		return false
 	}
 	s.Run = r
 	return true
 }
 
-// keeps reports whether the run r may replace the original run. If the original run is a failure, r must be a failure
-// too.
-func (s *shrinker) keeps(r *Run) bool { return r.expects(s.property) || !s.expects(s.property) }
+// mayReplace reports whether the run r may replace the original run. If the original run is a failure, r must be a
+// failure too.
+func (s *shrinker) mayReplace(r *Run) bool { return r.expects(s.property) || !s.expects(s.property) }
 
 // expects reports whether the property is expected to hold.
 func (r *Run) expects(property string) bool {
@@ -130,7 +130,7 @@ func reduce[T any](s *shrinker, least int, list func(*Case) *[]T) {
 	for n := (left() + 1) / 2; n > 0; n /= 2 {
 		for i := 0; i < left(); {
 			to := min(i+n, left())
-			if left()-(to-i) < least || !s.try(func(c *Case) { l := list(c); *l = slices.Delete(*l, i, to) }) {
+			if left()-(to-i) < least || !s.tryChange(func(c *Case) { l := list(c); *l = slices.Delete(*l, i, to) }) {
 				i += n
 			}
 		}
@@ -141,17 +141,18 @@ func (s *shrinker) dropSteps() {
 	reduce(s, 0, func(c *Case) *[]faults.Step { return &c.Plan.Steps })
 }
 
-// The function first reports whether one of the values simplifies the case. It applies change with each value to a copy
+// tryValues reports whether one of the values simplifies the case. It applies change with each value to a copy
 // of the case and runs the copy. The first copy that still violates the property and is not larger replaces the case.
-func first[T any](s *shrinker, values []T, change func(*Case, T)) bool {
+func tryValues[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	if !s.runner.repeats() {
-		return firstAtOnce(s, values, change)
+		return tryValuesAtOnce(s, values, change)
 	}
-	return slices.ContainsFunc(values, func(v T) bool { return s.try(func(c *Case) { change(c, v) }) })
+	return slices.ContainsFunc(values, func(v T) bool { return s.tryChange(func(c *Case) { change(c, v) }) })
 }
 
-// firstAtOnce is like first, but runs all copies at the same time. Real trials spend most of their time waiting.
-func firstAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
+// tryValuesAtOnce is like tryValues, but runs all copies at the same time. Real trials spend most of their time
+// waiting.
+func tryValuesAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 	if s.spent() {
 		return false
 	}
@@ -166,7 +167,7 @@ func firstAtOnce[T any](s *shrinker, values []T, change func(*Case, T)) bool {
 		all.Go(func() { runs[i], _, _ = repeat(s.runner, c, s.property, s.tries) })
 	}
 	all.Wait()
-	i := slices.IndexFunc(runs, func(r *Run) bool { return r != nil && s.keeps(r) })
+	i := slices.IndexFunc(runs, func(r *Run) bool { return r != nil && s.mayReplace(r) })
 	if i >= 0 {
 		s.Run = runs[i]
 	}
@@ -184,7 +185,7 @@ func (s *shrinker) shortenTurns() {
 		for n := uint64(0); n < have; n = max(n+1, n*5/4) { // use larger steps for a larger n, so that fewer trials are needed
 			fewer = append(fewer, n)
 		}
-		first(s, fewer, func(x *Case, n uint64) { x.Plan.Rest(c, n) })
+		tryValues(s, fewer, func(x *Case, n uint64) { x.Plan.Rest(c, n) })
 	}
 }
 
@@ -207,7 +208,7 @@ func (s *shrinker) turns(client int32) uint64 {
 func (s *shrinker) dropClients() {
 	for s.Params.Clients > 1 && s.turns(int32(s.Params.Clients)-1) == 0 {
 		last := int32(s.Params.Clients) - 1
-		if !s.try(func(c *Case) {
+		if !s.tryChange(func(c *Case) {
 			c.Params.Clients--
 			c.Params.Processes = min(c.Params.Processes, c.Params.Clients)
 			c.Plan.Turns = slices.DeleteFunc(c.Plan.Turns, func(t faults.Turns) bool { return t.Client == last })
@@ -220,22 +221,22 @@ func (s *shrinker) dropClients() {
 // simplify makes a case easier to understand without making the case larger.
 func (s *shrinker) simplify() {
 	if s.property != "resource-integrity" && s.property != "reentrancy" && s.Workload != "contend" {
-		s.try(func(c *Case) { c.Workload = "contend"; c.Params.Habits = nil })
+		s.tryChange(func(c *Case) { c.Workload = "contend"; c.Params.Habits = nil })
 	}
 	s.plainUsage()
-	s.try(func(c *Case) { c.Params.Processes = c.Params.Clients })
-	s.try(func(c *Case) { c.Params.Wait = 0 })
-	s.try(func(c *Case) { c.Deployment = cmp.Or(plainer[c.Deployment], c.Deployment) })
+	s.tryChange(func(c *Case) { c.Params.Processes = c.Params.Clients })
+	s.tryChange(func(c *Case) { c.Params.Wait = 0 })
+	s.tryChange(func(c *Case) { c.Deployment = cmp.Or(plainer[c.Deployment], c.Deployment) })
 	for i := range s.Plan.Steps {
 		s.plainTrigger(i)
 		reduce(s, 1, func(c *Case) *[]int { return &c.Plan.Steps[i].Do.Nodes })
-		s.try(func(c *Case) {
+		s.tryChange(func(c *Case) {
 			if step := &c.Plan.Steps[i]; step.Do.OneWay {
 				step.Do.OneWay, step.Name = false, "partition"
 			}
 		})
-		s.try(func(c *Case) { c.Plan.Steps[i].Do.Silent = false })
-		s.try(func(c *Case) { c.Plan.Steps[i].Do.Keeps = false })
+		s.tryChange(func(c *Case) { c.Plan.Steps[i].Do.Silent = false })
+		s.tryChange(func(c *Case) { c.Plan.Steps[i].Do.Keeps = false })
 	}
 }
 
@@ -243,16 +244,16 @@ func (s *shrinker) simplify() {
 func (s *shrinker) plainUsage() {
 	if s.Workload == "varied" {
 		for _, simple := range []string{"counter", "reentrant"} { // the workload reentrant is refused if the lock is not re-entrant
-			s.try(func(c *Case) { c.Workload = simple; c.Params.Habits = nil })
+			s.tryChange(func(c *Case) { c.Workload = simple; c.Params.Habits = nil })
 		}
 		reduce(s, 1, func(c *Case) *[]workloads.Habit { return &c.Params.Habits })
 	}
-	first(s, []int{1, 2, s.Params.Keys / 2}, func(c *Case, keys int) {
+	tryValues(s, []int{1, 2, s.Params.Keys / 2}, func(c *Case, keys int) {
 		if c.Params.Keys = min(c.Params.Keys, max(keys, 1)); c.Params.Keys == 1 {
 			c.Params.Spread = workloads.One
 		}
 	})
-	s.try(func(c *Case) { c.Params.KeyLength = 0 })
+	s.tryChange(func(c *Case) { c.Params.KeyLength = 0 })
 }
 
 // plainer maps a deployment to a simpler deployment for the same lock.
@@ -270,11 +271,11 @@ func (s *shrinker) plainTrigger(i int) {
 			}
 		}
 	}
-	if first(s, moments, func(c *Case, at workloads.Moment) { c.Plan.Steps[i].When = faults.Trigger{At: at} }) {
+	if tryValues(s, moments, func(c *Case, at workloads.Moment) { c.Plan.Steps[i].When = faults.Trigger{At: at} }) {
 		return
 	}
 	for iteration := range when.At.Iteration {
-		if s.try(func(c *Case) { c.Plan.Steps[i].When.At.Iteration = iteration }) {
+		if s.tryChange(func(c *Case) { c.Plan.Steps[i].When.At.Iteration = iteration }) {
 			return
 		}
 	}
@@ -293,16 +294,16 @@ func (s *shrinker) plainTimes() {
 				continue
 			}
 			sign := cmp.Compare(*have, 0)
-			first(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
+			tryValues(s, round, func(c *Case, d time.Duration) { setTime(&c.Plan.Steps[i], n, time.Duration(sign)*d) })
 		}
 	}
 	// Try the longest duration first. With longer holds, the counterexample has fewer operations.
 	for _, d := range []time.Duration{lease * 7 / 10, lease / 2, lease / 4, lease / 8} {
-		if d <= s.Params.Hold || s.try(func(c *Case) { c.Params.Hold = d }) {
+		if d <= s.Params.Hold || s.tryChange(func(c *Case) { c.Params.Hold = d }) {
 			break
 		}
 	}
-	s.try(func(c *Case) { c.Params.Think = time.Millisecond })
+	s.tryChange(func(c *Case) { c.Params.Think = time.Millisecond })
 }
 
 func timesOf(s *faults.Step) []*time.Duration {

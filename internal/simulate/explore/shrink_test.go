@@ -41,7 +41,7 @@ func TestShrinkKeepsExpectation(t *testing.T) {
 		if !small.expects("excludes") || len(small.Plan.Steps) != 1 {
 			t.Errorf("repeatable %v: minimised to %+v", x.repeatable, small.Plan.Steps)
 		}
-		first(small, []bool{false, true}, func(c *Case, kills bool) {
+		tryValues(small, []bool{false, true}, func(c *Case, kills bool) {
 			c.Params.Hold += time.Millisecond
 			if !kills {
 				c.Plan.Steps = nil

@@ -80,15 +80,15 @@ func overtaken(s *scene) faults.Plan {
 	lease := s.params.TTL
 	away := lease * time.Duration(120+s.rand.IntN(120)) / 100
 	work := away + lease*time.Duration(60+s.rand.IntN(200))/100
-	s.params.Hold = s.between(lease/200, lease/3)
+	s.params.Hold = s.randomDuration(lease/200, lease/3)
 	s.params.Duration = work + lease
 	p.Steps = []faults.Step{{Name: "holder-stall", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}}, Do: faults.Action{Verb: faults.Stall, By: work}}}
-	from := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.own(s.between(lease/50, lease/2))}
+	from := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.randomDuration(lease/50, lease/2))}
 	switch n := s.rand.IntN(3); {
 	case n < 2 && s.allows("process-pause"):
-		p.Steps = append(p.Steps, faults.Step{Name: "process-pause", When: from, Do: faults.Action{Verb: faults.Pause}, For: s.own(away)})
+		p.Steps = append(p.Steps, faults.Step{Name: "process-pause", When: from, Do: faults.Action{Verb: faults.Pause}, For: s.uniqueDuration(away)})
 	case s.allows("partition"):
-		p.Steps = append(p.Steps, faults.Step{Name: "partition", When: from, Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.own(away)})
+		p.Steps = append(p.Steps, faults.Step{Name: "partition", When: from, Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.uniqueDuration(away)})
 	}
 	return p
 }
@@ -101,10 +101,10 @@ const longLease = 10 * time.Second
 func cutRelease(s *scene) faults.Plan {
 	s.params.TTL = max(s.params.TTL, longLease)
 	p := s.inTurn(2)
-	s.params.Hold = s.between(10*time.Millisecond, 300*time.Millisecond)
+	s.params.Hold = s.randomDuration(10*time.Millisecond, 300*time.Millisecond)
 	s.params.Duration = longLease / 2
 	p.Steps = []faults.Step{{Name: "partition", When: faults.Trigger{At: workloads.Moment{Point: workloads.Releasing}},
-		Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.own(s.between(200*time.Millisecond, 4*time.Second))}}
+		Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.uniqueDuration(s.randomDuration(200*time.Millisecond, 4*time.Second))}}
 	return p
 }
 
@@ -114,9 +114,9 @@ var waits = []string{"BLPOP", "SUBSCRIBE", "PSUBSCRIBE", "GET", "EVALSHA", "EVAL
 // lateWaiter returns a plan in which a command of a waiter is delayed until the holder has released the lock.
 func lateWaiter(s *scene) faults.Plan {
 	p := s.inTurn(2)
-	s.params.Hold = s.between(s.params.TTL/20, s.params.TTL/2)
+	s.params.Hold = s.randomDuration(s.params.TTL/20, s.params.TTL/2)
 	s.params.Duration = 2 * s.params.TTL
-	by := s.own(s.params.Hold + s.between(s.params.TTL/20, s.params.TTL))
+	by := s.uniqueDuration(s.params.Hold + s.randomDuration(s.params.TTL/20, s.params.TTL))
 	on := &faults.Passing{Process: 1, Nth: 1 + s.rand.IntN(4)}
 	switch n := s.rand.IntN(4); {
 	case s.lock.Store != "redis" || n == 0:
@@ -137,11 +137,11 @@ func longRestart(s *scene) faults.Plan {
 	p := s.inTurn(2 + s.rand.IntN(2))
 	p.Turns = slices.DeleteFunc(p.Turns, func(t faults.Turns) bool { return s.chance(70) })
 	if s.lock.Renews || s.lock.Session {
-		s.params.Hold = s.between(lease/2, 2*lease)
+		s.params.Hold = s.randomDuration(lease/2, 2*lease)
 	}
 	s.params.Duration = 5 * lease
-	away := s.own(lease * time.Duration(50+s.rand.IntN(200)) / 100)
-	p.Steps = []faults.Step{{Name: "server-restart", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.own(s.between(0, lease))},
+	away := s.uniqueDuration(lease * time.Duration(50+s.rand.IntN(200)) / 100)
+	p.Steps = []faults.Step{{Name: "server-restart", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.randomDuration(0, lease))},
 		Do: faults.Action{Verb: faults.Restart, Nodes: []int{0}, By: away, Keeps: s.deployment == "durable"}, For: away}}
 	return p
 }

@@ -26,10 +26,10 @@ type maker struct {
 }
 
 // makers returns a maker for each kind of fault, except for the faults of a single command or reply. The function named
-// passing returns the makers of these.
+// commandMakers returns the makers of these.
 func makers() []maker {
 	return []maker{
-		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).around},
+		{name: "holder-stall", at: workloads.Granted, verb: faults.Stall, client: true, by: (*scene).durationNearLease},
 		{name: "holder-abandon", at: workloads.Granted, verb: faults.Abandon, client: true},
 		{name: "process-pause", verb: faults.Pause, process: true, lasts: true},
 		{name: "holder-kill", verb: faults.Kill, process: true},
@@ -42,8 +42,8 @@ func makers() []maker {
 		{name: "node-restart", on: "five", make: restarting},
 		{name: "minority-down", on: "five", make: minorityDown},
 		{name: "server-pause", verb: faults.Freeze, nodes: 2, lasts: true},
-		{name: "clock-forward", verb: faults.Jump, nodes: 2, by: (*scene).around},
-		{name: "clock-back", verb: faults.Jump, nodes: 2, by: func(s *scene) time.Duration { return -s.around() }},
+		{name: "clock-forward", verb: faults.Jump, nodes: 2, by: (*scene).durationNearLease},
+		{name: "clock-back", verb: faults.Jump, nodes: 2, by: func(s *scene) time.Duration { return -s.durationNearLease() }},
 		{name: "clock-drift", only: "virtual", verb: faults.Drift, make: drifting},
 		{name: "eviction", on: "one", verb: faults.Evict, nodes: 1},
 		{name: "failover", on: "replica", verb: faults.Failover, make: failover},
@@ -64,7 +64,7 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 	}
 	step := faults.Step{Do: faults.Action{Verb: m.verb, OneWay: m.oneWay}}
 	if m.at != "" {
-		step.When = s.upon(c, m.at)
+		step.When = s.triggerAt(c, m.at)
 	}
 	if m.client {
 		step.Do.Client = c
@@ -82,12 +82,12 @@ func (m maker) steps(s *scene, c int32) []faults.Step {
 		step.Do.By = m.by(s)
 	}
 	if m.lasts {
-		step.For = s.own(s.around())
+		step.For = s.uniqueDuration(s.durationNearLease())
 	}
 	return []faults.Step{step}
 }
 
-func slower(s *scene) time.Duration { return s.between(time.Millisecond, s.params.TTL/3) }
+func slower(s *scene) time.Duration { return s.randomDuration(time.Millisecond, s.params.TTL/3) }
 
 // minorityDown returns a step that stops one or two servers until the trial ends. It returns nil if more than two
 // servers would then be stopped.
@@ -100,11 +100,11 @@ func minorityDown(s *scene, _ int32) []faults.Step {
 }
 
 func drifting(s *scene, _ int32) []faults.Step {
-	by := s.between(10*time.Millisecond, time.Second)
+	by := s.randomDuration(10*time.Millisecond, time.Second)
 	if s.chance(30) {
 		by = -by / 2
 	}
-	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.own(2 * s.around())}}
+	return []faults.Step{{Do: faults.Action{Verb: faults.Drift, Nodes: s.nodes(3), By: by}, For: s.uniqueDuration(2 * s.durationNearLease())}}
 }
 
 // failover returns steps that promote the replica. In three of four cases, replication stops earlier. The replica then
@@ -118,7 +118,7 @@ func failover(s *scene, c int32) []faults.Step {
 	if s.chance(25) {
 		return []faults.Step{over}
 	}
-	return []faults.Step{{When: s.upon(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
+	return []faults.Step{{When: s.triggerAt(c, workloads.Asking), Do: faults.Action{Verb: faults.Unlink, Nodes: []int{1}}}, over}
 }
 
 // restarting returns a step that restarts servers at once or after a delay, with or without their data. In the
@@ -130,37 +130,37 @@ func restarting(s *scene, _ int32) []faults.Step {
 	}
 	away := time.Duration(0)
 	if s.chance(50) {
-		away = s.around()
+		away = s.durationNearLease()
 	}
 	if s.deployment == "five-delayed" {
 		away = max(away, s.params.TTL*5/4)
 	}
 	if away > 0 {
-		step.For = s.own(away)
+		step.For = s.uniqueDuration(away)
 		step.Do.By = step.For
 	}
 	return []faults.Step{step}
 }
 
-// The function passing returns a maker for each kind of fault that affects a single command or reply.
-func passing() []maker {
+// commandMakers returns a maker for each kind of fault that affects a single command or reply.
+func commandMakers() []maker {
 	return []maker{
 		{name: "slow-network", make: func(s *scene, c int32) []faults.Step {
-			by := s.late()
-			return []faults.Step{{Do: faults.Action{Verb: faults.Delay, Client: c, Process: s.processOf(c), By: by}, For: s.own(by)}}
+			by := s.messageDelay()
+			return []faults.Step{{Do: faults.Action{Verb: faults.Delay, Client: c, Process: s.processOf(c), By: by}, For: s.uniqueDuration(by)}}
 		}},
 		{name: "lost-reply", make: func(s *scene, c int32) []faults.Step {
 			return []faults.Step{{When: faults.Trigger{On: &faults.Passing{Reply: true}}, Do: faults.Action{Verb: faults.Lose, Client: c, Process: s.processOf(c), Silent: s.chance(30)}}}
 		}},
 		{name: "cancelled-acquire", make: func(s *scene, c int32) []faults.Step {
-			by := s.late()
-			return []faults.Step{{When: faults.Trigger{At: s.upon(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.GiveUp, Client: c, Process: s.processOf(c), Wait: s.between(time.Millisecond, s.params.TTL/4), By: by}, For: s.own(by)}}
+			by := s.messageDelay()
+			return []faults.Step{{When: faults.Trigger{At: s.triggerAt(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
+				Do: faults.Action{Verb: faults.GiveUp, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
 		}},
 		{name: "interrupted-release", make: func(s *scene, c int32) []faults.Step {
-			by := s.late()
-			return []faults.Step{{When: faults.Trigger{At: s.upon(c, workloads.Releasing).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.Interrupt, Client: c, Process: s.processOf(c), Wait: s.between(time.Millisecond, s.params.TTL/8), By: by}, For: s.own(by)}}
+			by := s.messageDelay()
+			return []faults.Step{{When: faults.Trigger{At: s.triggerAt(c, workloads.Releasing).At, On: &faults.Passing{Reply: true}},
+				Do: faults.Action{Verb: faults.Interrupt, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/8), By: by}, For: s.uniqueDuration(by)}}
 		}},
 	}
 }
@@ -184,9 +184,9 @@ func (s *scene) allows(name string) bool {
 	return len(s.allowed) == 0 || slices.Contains(s.allowed, name)
 }
 
-// The method some returns the steps of one fault for client c. It chooses the kind of fault at random. If no kind is
+// chooseFault returns the steps of one fault for client c. It chooses the kind of fault at random. If no kind is
 // possible, it returns nil.
-func (s *scene) some(of []maker, c int32) []faults.Step {
+func (s *scene) chooseFault(of []maker, c int32) []faults.Step {
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {
 			continue
@@ -202,16 +202,16 @@ func (s *scene) some(of []maker, c int32) []faults.Step {
 	return nil
 }
 
-// upon returns a trigger that fires when client c reaches the point p of an iteration, such as the grant. The iteration
-// is one of the client's first three, chosen at random.
-func (s *scene) upon(c int32, p workloads.Point) faults.Trigger {
+// triggerAt returns a trigger that fires when client c reaches the point p of an iteration, such as the grant. The
+// iteration is one of the client's first three, chosen at random.
+func (s *scene) triggerAt(c int32, p workloads.Point) faults.Trigger {
 	return faults.Trigger{At: workloads.Moment{Client: c, Iteration: s.iteration(), Point: p}}
 }
 
 // StepNames returns the sorted names of all faults that an explored fault plan can contain.
 func StepNames() []string {
 	var all []string
-	for _, m := range slices.Concat(makers(), passing()) {
+	for _, m := range slices.Concat(makers(), commandMakers()) {
 		all = append(all, m.name)
 	}
 	slices.Sort(all)

@@ -122,9 +122,9 @@ type scene struct {
 	promoted   bool
 }
 
-// The method between returns a random duration from low to high. Short durations are more likely. Durations above 2 ms
+// randomDuration returns a random duration from low to high. Short durations are more likely. Durations above 2 ms
 // are rounded to milliseconds, others to microseconds.
-func (s *scene) between(low, high time.Duration) time.Duration {
+func (s *scene) randomDuration(low, high time.Duration) time.Duration {
 	f := s.rand.Float64()
 	d := low + time.Duration(f*f*float64(high-low))
 	if d > 2*time.Millisecond {
@@ -133,14 +133,14 @@ func (s *scene) between(low, high time.Duration) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// around returns a random duration between 0.3 and 2 times the lease.
-func (s *scene) around() time.Duration {
+// durationNearLease returns a random duration between 0.3 and 2 times the lease.
+func (s *scene) durationNearLease() time.Duration {
 	parts := []time.Duration{30, 60, 110, 130, 150, 200}
 	return s.params.TTL * parts[s.rand.IntN(len(parts))] / 100
 }
 
-// late returns a random delay for a message: a fraction of a lease, or up to three leases.
-func (s *scene) late() time.Duration {
+// messageDelay returns a random delay for a message: a fraction of a lease, or up to three leases.
+func (s *scene) messageDelay() time.Duration {
 	parts := []time.Duration{5, 10, 25, 50, 90, 110, 150, 200, 300}
 	return s.params.TTL * parts[s.rand.IntN(len(parts))] / 100
 }
@@ -158,11 +158,11 @@ func (s *scene) iteration() uint64       { return uint64(s.rand.IntN(3)) }
 func (s *scene) chance(percent int) bool { return s.rand.IntN(100) < percent }
 func (s *scene) processOf(c int32) int   { return int(c) % s.params.Processes }
 func (s *scene) several() bool           { return s.lock.Deployment == "five" }
-func (s *scene) moment() time.Duration   { return s.between(0, s.params.Duration*3/4) }
+func (s *scene) moment() time.Duration   { return s.randomDuration(0, s.params.Duration*3/4) }
 
-// own makes a duration unique in the fault plan by adding some nanoseconds. Two equal times would have an undefined
-// order.
-func (s *scene) own(d time.Duration) time.Duration {
+// uniqueDuration makes a duration unique in the fault plan by adding some nanoseconds. Two equal times would have an
+// undefined order.
+func (s *scene) uniqueDuration(d time.Duration) time.Duration {
 	s.steps++
 	return d + time.Duration(s.steps)
 }

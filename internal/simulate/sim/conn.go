@@ -137,9 +137,9 @@ func (p *pipe) put(b []byte, turn turn) {
 	if p.abandoned {
 		return
 	}
-	at := own(time.Now().Add(turn.delay+time.Duration(p.pair.link.delay.Load())), turn.residue)
+	at := nextWithResidue(time.Now().Add(turn.delay+time.Duration(p.pair.link.delay.Load())), turn.residue)
 	if !at.After(p.last) {
-		at = own(p.last.Add(1), turn.residue)
+		at = nextWithResidue(p.last.Add(1), turn.residue)
 	}
 	p.last = at
 	p.queue = append(p.queue, message{at, b})
@@ -202,7 +202,7 @@ func (p *pipe) deadline() time.Time {
 	if by.Before(p.awake) {
 		by = p.awake
 	}
-	return own(by.Add(1), p.pair.link.timetable.residue(proxy.ToClient, p.pair.used.Load()))
+	return nextWithResidue(by.Add(1), p.pair.link.timetable.residue(proxy.ToClient, p.pair.used.Load()))
 }
 
 func (p *pipe) send(b []byte) (int, error) {
@@ -240,8 +240,8 @@ func (p *pipe) end() {
 	}
 }
 
-// The method leave sends chunks that were written to this pipe in the same nanosecond of virtual time.
-func (p *pipe) leave(chunks [][]byte) {
+// sendChunks sends the chunks that were written to this pipe in the same nanosecond of virtual time.
+func (p *pipe) sendChunks(chunks [][]byte) {
 	p.mu.Lock()
 	for _, chunk := range chunks {
 		p.offer(chunk)
@@ -262,7 +262,7 @@ func (p *pipe) offer(chunk []byte) {
 	if chunk != nil && len(p.held) == 0 && !p.deciding && !p.writer.paused() {
 		// This is by far the most frequent case.
 		if part, ok := talk.Whole(chunk, toServer); ok {
-			p.meet(part)
+			p.sendPart(part)
 			return
 		}
 	}
@@ -293,7 +293,7 @@ func (p *pipe) receive(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
-		n, next, err := p.take(b)
+		n, next, err := p.copyUnread(b)
 		if n > 0 || err != nil || len(b) == 0 {
 			return n, err
 		}
@@ -307,9 +307,9 @@ func (p *pipe) receive(b []byte) (int, error) {
 	}
 }
 
-// take copies unread bytes to b. Without unread bytes, it returns the time at which to try again. A zero time means to
-// wait for a change of the pipe. The caller must hold the mutex.
-func (p *pipe) take(b []byte) (n int, next time.Time, err error) {
+// copyUnread copies unread bytes to b. Without unread bytes, it returns the time at which to try again. A zero time
+// means to wait for a change of the pipe. The caller must hold the mutex.
+func (p *pipe) copyUnread(b []byte) (n int, next time.Time, err error) {
 	found := p.peek()
 	switch {
 	case len(p.welcome) > 0:

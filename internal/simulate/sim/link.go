@@ -36,7 +36,7 @@ func (l *link) Delay(d time.Duration) { l.delay.Store(int64(d)) }
 // again. A connection is closed if it lost data in a direction that is no longer cut.
 func (l *link) Cut(d proxy.Direction) {
 	healed := proxy.Direction(l.cut.Swap(uint32(d))) &^ d
-	l.each(func(c *pair) {
+	l.forEachConnection(func(c *pair) {
 		if proxy.Direction(c.torn.Load())&healed != 0 {
 			c.sever()
 		}
@@ -45,7 +45,7 @@ func (l *link) Cut(d proxy.Direction) {
 
 // Reset implements inject.Link. It closes all connections.
 func (l *link) Reset() (closed int) {
-	l.each(func(c *pair) {
+	l.forEachConnection(func(c *pair) {
 		if c.ctx.Err() == nil {
 			closed++
 			c.sever()
@@ -59,9 +59,9 @@ func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}
 }
 
-// The method each calls do for every connection of the link, ordered by its last message to the server. The order of
+// forEachConnection calls do for every connection of the link, ordered by its last message to the server. The order of
 // creation is not reproducible, because concurrent clients share a connection pool.
-func (l *link) each(do func(*pair)) {
+func (l *link) forEachConnection(do func(*pair)) {
 	l.mu.Lock()
 	all := slices.Clone(l.pairs)
 	l.mu.Unlock()
@@ -124,14 +124,14 @@ func (p *pipe) advance() {
 	for len(p.held) > 0 && !p.deciding && !p.writer.paused() {
 		part := p.held[0]
 		p.held = p.held[1:]
-		p.meet(part)
+		p.sendPart(part)
 	}
 }
 
-// The method meet sends a part of the stream. If fault rules match the part, meet calls them in a new goroutine. These
+// sendPart sends a part of the stream. If fault rules match the part, sendPart calls them in a new goroutine. These
 // goroutines start in different nanoseconds of virtual time, so their order is defined. If requests to several servers
 // match at once, only the first triggers the fault.
-func (p *pipe) meet(part proxy.Part) {
+func (p *pipe) sendPart(part proxy.Part) {
 	link, turn := p.pair.link, p.turn()
 	if !part.Complete {
 		p.pass(part.Bytes, turn)
@@ -203,7 +203,7 @@ func (p *pipe) resume() {
 	for i := range p.queue {
 		m := &p.queue[i]
 		if m.at.Before(at) {
-			m.at = own(at, time.Duration(m.at.UnixNano())%quantum)
+			m.at = nextWithResidue(at, time.Duration(m.at.UnixNano())%quantum)
 		}
 		at = m.at.Add(1)
 		p.last = m.at
@@ -230,7 +230,7 @@ type letter struct {
 
 func newOutbox() *outbox {
 	o := &outbox{}
-	o.leaves = time.AfterFunc(never, o.leave)
+	o.leaves = time.AfterFunc(never, o.sendLetters)
 	o.leaves.Stop()
 	return o
 }
@@ -251,22 +251,22 @@ func (o *outbox) put(p *pipe, chunk []byte) {
 	}
 }
 
-func (o *outbox) leave() {
+func (o *outbox) sendLetters() {
 	o.mu.Lock()
 	letters := o.letters
 	o.letters = nil
 	o.mu.Unlock()
 	if len(letters) > 1 {
-		slices.SortFunc(letters, before)
+		slices.SortFunc(letters, compareLetters)
 	}
 	for _, l := range letters {
-		l.pipe.leave(l.chunks)
+		l.pipe.sendChunks(l.chunks)
 	}
 }
 
-// The function before compares two letters for slices.SortFunc. The result is negative if letter a must be sent first.
+// compareLetters compares two letters for slices.SortFunc. The result is negative if letter a must be sent first.
 // The order depends on the link, then the direction, the content and the connection.
-func before(a, b letter) int {
+func compareLetters(a, b letter) int {
 	x, y := a.pipe.pair, b.pipe.pair
 	return cmp.Or(cmp.Compare(x.link.timetable.first, y.link.timetable.first), cmp.Compare(a.pipe.direction, b.pipe.direction),
 		bytes.Compare(a.chunks[0], b.chunks[0]), cmp.Compare(x.number, y.number))
@@ -310,7 +310,7 @@ func (t *timetable) residue(d proxy.Direction, n uint64) time.Duration {
 	return time.Duration(reserved + (t.first+int(d>>1)+int(n)*t.step)%(int(quantum)-reserved))
 }
 
-// own returns the first time at or after t that equals residue modulo quantum.
-func own(t time.Time, residue time.Duration) time.Time {
+// nextWithResidue returns the first time at or after t that equals residue modulo quantum.
+func nextWithResidue(t time.Time, residue time.Duration) time.Time {
 	return t.Add((residue - time.Duration(t.UnixNano())%quantum + quantum) % quantum)
 }

@@ -29,8 +29,8 @@ func onLink(t *testing.T, f func(t *testing.T, n *network, c *redis.Client, l *l
 	})
 }
 
-// within returns a context that times out after one second.
-func within(t *testing.T) context.Context {
+// testContext returns a context that times out after one second.
+func testContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
 	return ctx
@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 				}
 				ctx := t.Context()
 				if c.fate == proxy.Silent {
-					ctx = within(t)
+					ctx = testContext(t)
 				} else {
 					cl = cl.WithTimeout(time.Hour)
 				}
@@ -101,7 +101,7 @@ func TestCut(t *testing.T) {
 			other := client(t, n, 1, 0)
 			defer other.Close()
 			l.Cut(way)
-			if err := c.Set(within(t), "k", 1, 0).Err(); err == nil {
+			if err := c.Set(testContext(t), "k", 1, 0).Err(); err == nil {
 				t.Error("the command was answered")
 			}
 			if got := value(n, "k"); got != stored {
@@ -115,7 +115,7 @@ func TestCut(t *testing.T) {
 			if err := c.WithTimeout(time.Hour).Ping(t.Context()).Err(); err == nil || time.Since(start) > time.Minute+10*latency {
 				t.Errorf("the pending command after healing: %v after %v", err, time.Since(start))
 			}
-			if err := c.Ping(within(t)).Err(); err != nil {
+			if err := c.Ping(testContext(t)).Err(); err != nil {
 				t.Errorf("a command after healing: %v", err)
 			}
 		})

@@ -44,7 +44,7 @@ func (n *node) newServer() *miniredis.Miniredis {
 	n.forget = known.Clear
 	m.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
 		n.catchUp()
-		return n.refuses(peer, command) || n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
+		return n.refuseWrite(peer, command) || n.answerTime(peer, command) || !n.slow && runScript(m.Server(), known, peer, command, args)
 	})
 	return m
 }
@@ -253,13 +253,13 @@ func (s *served) answer() {
 	s.at = true
 	defer func() { s.at = false }()
 	for {
-		n, next, err := p.take(s.room[:])
+		n, next, err := p.copyUnread(s.room[:])
 		if n == 0 && err == nil {
 			p.ring(next)
 			return
 		}
 		p.mu.Unlock()
-		goesOn := err == nil && s.take(s.room[:n])
+		goesOn := err == nil && s.handleBytes(s.room[:n])
 		if err != nil {
 			s.Close()
 		}
@@ -270,9 +270,9 @@ func (s *served) answer() {
 	}
 }
 
-// take appends b to the unread bytes and handles all complete commands. It returns false if the connection was closed,
-// or handed over to the emulator.
-func (s *served) take(b []byte) bool {
+// handleBytes appends b to the unread bytes and handles all complete commands. It returns false if the connection was
+// closed, or handed over to the emulator.
+func (s *served) handleBytes(b []byte) bool {
 	s.unread = append(s.unread, b...)
 	kept := s.unread[:0] // reuse the array of the slice
 	for len(s.unread) > 0 {

@@ -12,8 +12,8 @@ import (
 	"lockbench/internal/drive/faults"
 )
 
-// The function lasts returns how long a lease of one second keeps another process from acquiring the lock.
-func lasts(t *testing.T, w *world) time.Duration {
+// measureLease returns how long a lease of one second keeps another process from acquiring the lock.
+func measureLease(t *testing.T, w *world) time.Duration {
 	t.Helper()
 	ctx, req := context.Background(), impls.Request{Key: "k", Owner: "o", TTL: time.Second}
 	if _, err := w.processes[0].lock.Acquire(ctx, req); err != nil {
@@ -36,13 +36,13 @@ func TestDrift(t *testing.T) {
 		time.Second: time.Second / 2, -time.Second / 2: 2 * time.Second, 3 * time.Second: time.Second / 4, 0: time.Second,
 	} {
 		inWorld(t, "set-px-lua", func(w *world) {
-			heal := did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: by})
-			if took := lasts(t, w); (took - want).Abs() > 20*time.Millisecond {
+			heal := injectFault(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: by})
+			if took := measureLease(t, w); (took - want).Abs() > 20*time.Millisecond {
 				t.Errorf("with a drift of %v per second a lease of a second lasted %v, want %v", by, took, want)
 			}
 			heal()
 			time.Sleep(10 * time.Second)
-			if took := lasts(t, w); (took - time.Second).Abs() > 20*time.Millisecond {
+			if took := measureLease(t, w); (took - time.Second).Abs() > 20*time.Millisecond {
 				t.Errorf("after a drift of %v per second was healed a lease of a second lasted %v", by, took)
 			}
 		})
@@ -53,9 +53,9 @@ func TestDrift(t *testing.T) {
 func TestDriftBeforeAndAfter(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
 		var heal func()
-		time.AfterFunc(200*time.Millisecond, func() { heal = did(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: time.Second}) })
+		time.AfterFunc(200*time.Millisecond, func() { heal = injectFault(t, w, faults.Action{Verb: faults.Drift, Nodes: []int{0}, By: time.Second}) })
 		time.AfterFunc(400*time.Millisecond, func() { heal() })
-		if took := lasts(t, w); (took - 800*time.Millisecond).Abs() > 20*time.Millisecond {
+		if took := measureLease(t, w); (took - 800*time.Millisecond).Abs() > 20*time.Millisecond {
 			t.Errorf("with a clock that gained 200 ms a lease of a second lasted %v", took)
 		}
 	})
@@ -86,7 +86,7 @@ func TestRestart(t *testing.T) {
 					time.AfterFunc(c.away, func() { _ = effect.Heal() })
 				}
 			})
-			if took := lasts(t, w); (took - c.want).Abs() > 20*time.Millisecond {
+			if took := measureLease(t, w); (took - c.want).Abs() > 20*time.Millisecond {
 				t.Errorf("keeps %t, down for %v: a lease of a second lasted %v, want %v", c.keeps, c.away, took, c.want)
 			}
 		})
@@ -105,7 +105,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 		}
 		_ = m.Set("for ever", "value")
 		before := m.Dump()
-		heal := did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true, By: time.Second})
+		heal := injectFault(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}, Keeps: true, By: time.Second})
 		time.Sleep(time.Second)
 		if w.net.nodes[0].running() != nil {
 			t.Error("it restarted before it was healed")
@@ -182,7 +182,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 		if now := time.Now().UnixMicro(); first > now || first < now-1e6 {
 			t.Errorf("first token %d at %d", first, now)
 		}
-		jump := func(by time.Duration) { did(t, w, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: by}) }
+		jump := func(by time.Duration) { injectFault(t, w, faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: by}) }
 		jump(-time.Hour)
 		if second := token(); second != first+1 {
 			t.Errorf("clock back: token %d follows %d", second, first)
@@ -192,7 +192,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 		if third < first+3600e6 {
 			t.Errorf("clock forward: token %d follows %d", third, first)
 		}
-		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
+		injectFault(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
 		fourth := token()
 		if fourth <= third {
 			t.Errorf("empty server: token %d follows %d", fourth, third)
@@ -203,7 +203,7 @@ func TestTokensFollowTheClock(t *testing.T) {
 		if fifth := token(); fifth != fourth+1 {
 			t.Errorf("replica with the counter and an earlier clock: token %d follows %d", fifth, fourth)
 		}
-		did(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
+		injectFault(t, w, faults.Action{Verb: faults.Restart, Nodes: []int{0}})
 		if sixth := token(); sixth >= fourth {
 			t.Errorf("earlier clock and lost counter: token %d follows %d", sixth, fourth)
 		}

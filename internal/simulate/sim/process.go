@@ -43,9 +43,9 @@ func open(lock impls.Impl, env impls.Env, at *place, resource workloads.Resource
 	return p, err
 }
 
-// The method runs blocks while the process is paused. If the process was killed, it returns ErrGone one nanosecond
+// awaitRunning blocks while the process is paused. If the process was killed, it returns ErrGone one nanosecond
 // later. The history then contains the kill first.
-func (p *process) runs(ctx context.Context) error {
+func (p *process) awaitRunning(ctx context.Context) error {
 	err := p.await(ctx)
 	if p.life.Err() != nil {
 		time.Sleep(time.Nanosecond)
@@ -58,14 +58,14 @@ func (p *process) runs(ctx context.Context) error {
 // the process may have been killed during the request.
 func ask[T any](ctx context.Context, p *process, do func(context.Context) (T, error)) (T, error) {
 	var nothing T
-	if err := p.runs(ctx); err != nil {
+	if err := p.awaitRunning(ctx); err != nil {
 		return nothing, err
 	}
 	living, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
 	got, err := answer(ctx, p, func() (T, error) { return do(living) })
-	if gone := p.runs(ctx); gone != nil {
+	if gone := p.awaitRunning(ctx); gone != nil {
 		return nothing, gone
 	}
 	return got, err
@@ -105,9 +105,9 @@ func answer[T any](ctx context.Context, p *process, do func() (T, error)) (T, er
 	return nothing, ctx.Err()
 }
 
-// told returns a channel that is closed when the hold is lost. During a pause of the process, it is closed at the end of
-// the pause.
-func (p *process) told(lost <-chan struct{}) <-chan struct{} {
+// lossChannel returns a channel that is closed when the hold is lost. During a pause of the process, it is closed at
+// the end of the pause.
+func (p *process) lossChannel(lost <-chan struct{}) <-chan struct{} {
 	if lost == nil || !p.stops {
 		return lost
 	}
@@ -123,7 +123,7 @@ func (p *process) told(lost <-chan struct{}) <-chan struct{} {
 		case <-p.life.Done():
 			return
 		}
-		if p.runs(p.life) == nil {
+		if p.awaitRunning(p.life) == nil {
 			close(told)
 		}
 	})
@@ -142,7 +142,7 @@ func (p *process) close() error {
 }
 
 func (p *process) asWorkload() workloads.Process {
-	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.runs}
+	return workloads.Process{Lock: p.asLock(), Resource: (*reached)(p), Running: p.awaitRunning}
 }
 
 // asLock returns a lock that passes each request to the lock of the simulated process. Requests wait while the process
@@ -162,7 +162,7 @@ type remote struct{ p *process }
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	h, err := ask(ctx, r.p, func(ctx context.Context) (impls.Hold, error) { return r.p.lock.Acquire(ctx, req) })
 	if err == nil {
-		h.Lost = r.p.told(h.Lost)
+		h.Lost = r.p.lossChannel(h.Lost)
 	}
 	return h, err
 }

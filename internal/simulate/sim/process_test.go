@@ -38,7 +38,7 @@ func inWorld(t *testing.T, lock string, f func(*world)) {
 	t.Fatalf("lock %s not found", lock)
 }
 
-func did(t *testing.T, w *world, a faults.Action) func() {
+func injectFault(t *testing.T, w *world, a faults.Action) func() {
 	t.Helper()
 	e, err := w.Do(context.Background(), a)
 	if err != nil {
@@ -62,7 +62,7 @@ func TestPausedProcess(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		goOn := did(t, w, faults.Action{Verb: faults.Pause})
+		goOn := injectFault(t, w, faults.Action{Verb: faults.Pause})
 		stopped := time.Now()
 		time.AfterFunc(time.Hour, goOn)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -110,7 +110,7 @@ func TestKilled(t *testing.T) {
 			waits <- err
 		}()
 		time.Sleep(time.Second)
-		did(t, w, faults.Action{Verb: faults.Kill})
+		injectFault(t, w, faults.Action{Verb: faults.Kill})
 		killed := time.Now()
 		_, readErr := p.Resource.Read(ctx, "k", 0)
 		for what, err := range map[string]error{"a waiter": <-waits, "a write": p.Resource.Write(ctx, "k", 1, 0), "a read": readErr, "running": p.Running(ctx)} {

@@ -39,8 +39,8 @@ func (n *node) enter(v faults.Verb) (leave func(), err error) {
 	return nil, nil
 }
 
-// The method refuses replies with an error to a write if the server refuses writes. The result is true if it replied.
-func (n *node) refuses(peer *server.Peer, command string) bool {
+// refuseWrite replies with an error to a write if the server refuses writes. It reports whether it replied.
+func (n *node) refuseWrite(peer *server.Peer, command string) bool {
 	if !n.bars.Load() || !slices.Contains(writes, command) {
 		return false
 	}

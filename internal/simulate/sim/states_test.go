@@ -21,7 +21,7 @@ func TestStates(t *testing.T) {
 			return lock.Acquire(ctx, impls.Request{Key: key, Owner: "o", TTL: time.Minute})
 		}
 		h, err := acquire("k")
-		heal := did(t, w, faults.Action{Verb: faults.ReadOnly, Nodes: []int{0}})
+		heal := injectFault(t, w, faults.Action{Verb: faults.ReadOnly, Nodes: []int{0}})
 		if refused := lock.Release(ctx, h.Grant); err != nil || refused == nil || !strings.HasPrefix(refused.Error(), "READONLY") {
 			t.Errorf("acquire: %v; release on a read-only server: %v", err, refused)
 		}
@@ -60,7 +60,7 @@ func TestStates(t *testing.T) {
 // of them.
 func TestAllProcesses(t *testing.T) {
 	inWorld(t, "set-px-lua", func(w *world) {
-		heal := did(t, w, faults.Action{Verb: faults.Pause, Process: -1})
+		heal := injectFault(t, w, faults.Action{Verb: faults.Pause, Process: -1})
 		for i, p := range w.processes {
 			if p.paused() != (i < w.aimed()) {
 				t.Errorf("process %d of %d is paused: %t", i, w.aimed(), p.paused())

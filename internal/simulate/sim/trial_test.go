@@ -38,7 +38,7 @@ func TestFaultsInVirtualTime(t *testing.T) {
 	defer runtime.GOMAXPROCS(before)
 	var virtual time.Duration
 	start, used := time.Now(), map[string]bool{}
-	for _, trial := range faulty(t) {
+	for _, trial := range faultTrials(t) {
 		t.Run(trial.Lock.Name+" "+trial.Workload.Name+"+"+trial.Fault+"@"+trial.On(), func(t *testing.T) {
 			first := trial.act(t)
 			virtual += first.verdict.Until
@@ -96,9 +96,9 @@ func (t Trial) act(to *testing.T) acted {
 	return a
 }
 
-// faulty returns a trial for every lock and every fault for which the lock states expectations. It omits trials that
-// cannot be simulated and logs the reasons.
-func faulty(t *testing.T) []Trial {
+// faultTrials returns a trial for every lock and every fault for which the lock states expectations. It omits trials
+// that cannot be simulated and logs the reasons.
+func faultTrials(t *testing.T) []Trial {
 	var all []Trial
 	refused := map[string]bool{}
 	for _, l := range catalog.OnRedis() {

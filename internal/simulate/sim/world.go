@@ -278,7 +278,7 @@ func (n *network) connect(process, node int) (client, server *conn) {
 func (n *network) resumeProcess(process int) {
 	if n.processes[process].resume() {
 		for _, l := range n.links[process] {
-			l.each((*pair).resume)
+			l.forEachConnection((*pair).resume)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (n *network) resumeProcess(process int) {
 func (n *network) resumeNode(node int) {
 	if n.nodes[node].resume() {
 		for _, links := range n.links {
-			links[node].each((*pair).resume)
+			links[node].forEachConnection((*pair).resume)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func (n *network) killProcess(process int) {
 	n.dead[process] = true
 	n.mu.Unlock()
 	for _, l := range n.links[process] {
-		l.each((*pair).died)
+		l.forEachConnection((*pair).died)
 	}
 	n.resumeProcess(process)
 }
