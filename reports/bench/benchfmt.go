@@ -39,7 +39,7 @@ func (c *Comparisons) WriteBenchfmt(w io.Writer, metrics []Metric) error {
 		comment("%s: suite %s, seed %d, begun %s", name, side.Name, side.Seed, side.Run.Plan.Started.Format(time.RFC3339))
 		var rows []*Row
 		for _, compared := range c.Rows {
-			rows = with(rows, []*Row{compared.baseRow, compared.newRow}[i])
+			rows = appendUnique(rows, []*Row{compared.baseRow, compared.newRow}[i])
 		}
 		for _, row := range rows {
 			if row.Unsafe != nil {

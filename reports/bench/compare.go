@@ -190,7 +190,7 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
 	for _, row := range rows {
 		if row.Starving != "" {
-			c.Notes = with(c.Notes, fmt.Sprintf("%s of %s at %s is left out: %s starves clients (%s)", m.Title, row.Subject, row.Point, row.Subject, row.Starving))
+			c.Notes = appendUnique(c.Notes, fmt.Sprintf("%s of %s at %s is left out: %s starves clients (%s)", m.Title, row.Subject, row.Point, row.Subject, row.Starving))
 		}
 	}
 }

@@ -95,7 +95,7 @@ func TestNames(t *testing.T) {
 	if d := cmp.Diff([]string{"alone", "many, 4 clients", "many, 16 clients", "free, 4 clients", "free, 8 clients"}, names); d != "" {
 		t.Error(d)
 	}
-	if got := v.where(points[1:3]); got != "4 and 16 clients" {
+	if got := v.describePoints(points[1:3]); got != "4 and 16 clients" {
 		t.Error(got)
 	}
 	if all := v.sweeps(); len(all) != 2 || len(all[0].points) != 2 || all[1].about != "a key for each client, no hold, " {

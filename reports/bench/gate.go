@@ -151,7 +151,7 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 		return Unknown, t.Metric + " was not measured"
 	case t.To == "" && !t.ToBaseline:
 		m, _ := FindMetric(t.Metric)
-		return t.hold(m.Title, m.Unit, mine.Median, mine.Low, mine.High, row)
+		return t.compare(m.Title, m.Unit, mine.Median, mine.Low, mine.High, row)
 	case t.ToBaseline && baseline == nil:
 		return Unknown, "there is no earlier run to compare with"
 	}
@@ -176,11 +176,11 @@ func gateRow(run, baseline *Results, t Threshold, row *Row) (Outcome, string) {
 	if c.Ratio == 0 {
 		return Unknown, c.Note
 	}
-	return t.hold(title, "", c.Ratio, c.Low, c.High, row)
+	return t.compare(title, "", c.Ratio, c.Low, c.High, row)
 }
 
-// hold compares a confidence interval with the threshold. It returns the outcome, and one sentence that explains it.
-func (t Threshold) hold(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
+// compare compares a confidence interval with the threshold. It returns the outcome, and one sentence that explains it.
+func (t Threshold) compare(title, unit string, value float64, low, high *float64, row *Row) (Outcome, string) {
 	is := fmt.Sprintf("%s is %s", title, strings.TrimSpace(fourDigits(value)+" "+unit))
 	if low == nil || high == nil {
 		return Noisy, fmt.Sprintf("%s, and %d trials are too few for an interval", is, row.Trials)

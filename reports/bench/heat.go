@@ -19,13 +19,13 @@ func (v *view) heats() (all []charts.Chart) {
 		points := v.pointsOf(section)
 		most := Point{Clients: -1}
 		for _, p := range points {
-			if !faulty(p) && p.Clients > most.Clients {
+			if !hasFault(p) && p.Clients > most.Clients {
 				most = p
 			}
 		}
-		for _, p := range append(filter(points, faulty), most) {
+		for _, p := range append(filter(points, hasFault), most) {
 			d := v.drawnAt(p)
-			if !faulty(p) {
+			if !hasFault(p) {
 				d.rows = d.rows[:min(1, len(d.rows))]
 			}
 			for _, row := range d.rows {
@@ -155,7 +155,7 @@ func (h heat) wrong(from, to int64) string {
 	var names []string
 	for _, e := range h.Faults {
 		if e.FromNS < to && e.ToNS > from {
-			names = with(names, e.Name)
+			names = appendUnique(names, e.Name)
 		}
 	}
 	return strings.Join(names, ", ")

@@ -73,7 +73,7 @@ func (r *safetyRow) add(t *Trial) {
 		r.Disagree++
 	}
 	for _, name := range t.Judged.Undecided {
-		r.Undecided = with(r.Undecided, name)
+		r.Undecided = appendUnique(r.Undecided, name)
 	}
 	in := map[string]bool{} // set of the violated properties that were already counted for the trial
 	for _, x := range t.Judged.Violated {

@@ -114,10 +114,10 @@ func (v *view) chartedIn(s sweep) (names []string, left string) {
 	for _, p := range slices.Backward(s.points) {
 		d := v.drawnAt(p)
 		for _, name := range d.names() {
-			names = with(names, name)
+			names = appendUnique(names, name)
 		}
 		if d.left != "" {
-			notes = with(notes, d.left)
+			notes = appendUnique(notes, d.left)
 		}
 		at[d.left] = append([]string{strconv.Itoa(p.Clients)}, at[d.left]...)
 	}

@@ -26,9 +26,9 @@ type maker struct {
 	block int
 }
 
-// The method maker.of returns a random source for one kind of value, such as "rate". The source depends on the kind and
+// source returns a random source for one kind of value, such as "rate". The source depends on the kind and
 // on the trial.
-func (k maker) of(parts ...any) *rand.Rand {
+func (k maker) source(parts ...any) *rand.Rand {
 	return k.random(append(parts, k.s.Name, k.p.ID, k.block)...)
 }
 
@@ -65,7 +65,7 @@ func (k maker) trial() (*bench.Trial, error) {
 	sections := max(1, int(rate*window.Seconds()))
 	t := &bench.Trial{
 		Version: bench.Version, Dir: fmt.Sprintf("%s/%s/%03d", k.p.ID, k.s.Name, k.block), Subject: k.s.Name, Point: k.p.ID, Block: k.block,
-		Seed: k.of("seed").Uint64() >> 11, WarmupNS: int64(200 * time.Millisecond), MeasuredNS: int64(window),
+		Seed: k.source("seed").Uint64() >> 11, WarmupNS: int64(200 * time.Millisecond), MeasuredNS: int64(window),
 		Steady: k.block != 3 || k.s.Name != "redsync", Shares: k.shares(sections),
 	}
 	if k.s.Name == "fenced" && k.block < k.Discarded {
@@ -110,7 +110,7 @@ func (k maker) goodput() float64 {
 	if k.p.Fault != "none" {
 		rate *= 0.7
 	}
-	return rate * k.mood() * math.Exp(0.015*k.of("rate").NormFloat64())
+	return rate * k.mood() * math.Exp(0.015*k.source("rate").NormFloat64())
 }
 
 // mood returns a random factor for the performance. All trials of a block (round of trials) have the same factor.
@@ -118,7 +118,7 @@ func (k maker) mood() float64 { return math.Exp(0.05 * k.random("block", k.block
 
 // uncontended returns the median latency of an uncontended acquire, in milliseconds.
 func (k maker) uncontended() float64 {
-	ms := 500 * 16 / k.model().free * math.Exp(0.02*k.of("free").NormFloat64())
+	ms := 500 * 16 / k.model().free * math.Exp(0.02*k.source("free").NormFloat64())
 	switch {
 	case k.s.Role != bench.Delayed:
 		return ms
@@ -131,7 +131,7 @@ func (k maker) uncontended() float64 {
 // shares returns the simulated number of critical sections of each client. Some clients starve: one of 64 clients of
 // "redsync", and three clients of the lock named in options.Starve.
 func (k maker) shares(sections int) []int {
-	r, spread := k.of("shares"), k.model().uneven
+	r, spread := k.source("shares"), k.model().uneven
 	all := make([]int, k.p.Clients)
 	for c := range all {
 		all[c] = max(1, int(float64(sections)/float64(k.p.Clients)*(1+spread*r.NormFloat64())))
@@ -146,7 +146,7 @@ func (k maker) shares(sections int) []int {
 }
 
 func (k maker) figures(rate float64, shares []int) bench.Figures {
-	m, r := k.model(), k.of("figures")
+	m, r := k.model(), k.source("figures")
 	noise := func(v float64) float64 { return v * math.Exp(0.03*r.NormFloat64()) }
 	f := bench.Figures{
 		"goodput": rate, "late_p99": noise(0.08), "stall_max": noise(4), "processors": noise(2.1),
@@ -225,7 +225,7 @@ func (k maker) curves(f bench.Figures, sections int) (bench.Curves, error) {
 		if !ok {
 			continue
 		}
-		r, h := k.of("curve", class.name), hdrhistogram.New(1, int64(time.Hour), 3)
+		r, h := k.source("curve", class.name), hdrhistogram.New(1, int64(time.Hour), 3)
 		for range min(class.n, 4000) { // 4000 samples are enough for the 99.9th percentile
 			ms := median * math.Exp(class.spread*r.NormFloat64())
 			if r.IntN(200) == 0 {
@@ -260,7 +260,7 @@ func (k maker) timeline(f bench.Figures) *bench.Timeline {
 	if !ok {
 		median = max(f["uncontended_p50"], 0.001)
 	}
-	r := k.of("timeline")
+	r := k.source("timeline")
 	for at := range 35 {
 		row, scale, grants := make([]int, len(t.Edges)), 1.0, min(200, int(f["goodput"]*slice.Seconds()))
 		switch {

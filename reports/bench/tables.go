@@ -48,7 +48,7 @@ func (v *view) tables(points []Point) (all []pointTable) {
 		}
 		others := filter(rows, func(row *Row) bool { return row.subject.Role != Lock })
 		t := pointTable{
-			ID: charts.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.apart(p)+", "),
+			ID: charts.Slug("point", p.ID), Name: v.name(p), About: strings.TrimPrefix(describe(p), v.describeSettings(p)+", "),
 			Duration: format.Setting(p.DurationNS), Extra: extra,
 			Locks:  collect(v.ranking(p.ID), func(r Ranked) tableRow { return v.tableRow(r, p, extra) }),
 			Others: collect(others, func(row *Row) tableRow { return v.tableRow(Ranked{Subject: row.Subject}, p, extra) }),

@@ -48,7 +48,7 @@ func (v *view) verdict() verdict {
 	}
 	if len(v.Withheld) == 0 {
 		for _, name := range v.sections() {
-			d.Answers = append(d.Answers, v.answers(name)...)
+			d.Answers = append(d.Answers, v.fastestLocks(name)...)
 		}
 		ranked := false
 		if d.Headline, ranked = v.headline(); !ranked {
@@ -84,7 +84,7 @@ func (v *view) headline() (text string, ranked bool) {
 		}
 		for _, row := range v.rowsAt(p.ID) {
 			if row.Starving != "" && row.subject.Role == Lock {
-				starving = with(starving, row.Subject)
+				starving = appendUnique(starving, row.Subject)
 			}
 		}
 	}
@@ -133,9 +133,9 @@ func agree(names []string, one, many string) string {
 	return format.Joined(names) + " " + map[bool]string{true: one, false: many}[len(names) == 1]
 }
 
-// answers returns the fastest locks for each set of conditions of a section. It merges conditions with the same fastest
-// locks.
-func (v *view) answers(section string) (all []answer) {
+// fastestLocks returns the fastest locks for each set of conditions of a section. It merges conditions with the same
+// fastest locks.
+func (v *view) fastestLocks(section string) (all []answer) {
 	for _, p := range v.pointsOf(section) {
 		if len(v.ranking(p.ID)) == 0 {
 			continue
@@ -149,21 +149,21 @@ func (v *view) answers(section string) (all []answer) {
 	}
 	for i := range all {
 		a := &all[i]
-		a.Name = v.named(section, cmp.Or(v.where(a.points), format.Plural(a.points[0].Clients, "client")))
-		a.Who, a.What, a.Starving = v.who(*a), v.what(*a), v.starving(a.points)
+		a.Name = v.named(section, cmp.Or(v.describePoints(a.points), format.Plural(a.points[0].Clients, "client")))
+		a.Who, a.What, a.Starving = v.fastestNames(*a), v.fastestDetails(*a), v.starving(a.points)
 	}
 	return all
 }
 
-func (v *view) who(a answer) string {
+func (v *view) fastestNames(a answer) string {
 	if v.powerless(a.points[0]) != "" {
 		return ""
 	}
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// The method view.what returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
-func (v *view) what(a answer) string {
+// fastestDetails returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
+func (v *view) fastestDetails(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
 	}
@@ -213,7 +213,7 @@ func (v *view) extremesOf(a answer, metric string) (least, most extreme, all boo
 // If this is unknown, it states a fraction of the baseline's goodput, and otherwise a number per second.
 func (v *view) level(a answer) string {
 	if least, most, all := v.extremesOf(a, "utilisation"); all {
-		return between(least, most) + " of the ceiling"
+		return formatRange(least, most) + " of the ceiling"
 	}
 	least, most, all := extremes(v.firstRows(a), func(row *Row) (string, float64, bool) {
 		of, _ := row.estimate(rankedBy)
@@ -221,13 +221,13 @@ func (v *view) level(a answer) string {
 		return row.Subject, of.Median / max(e.Median, 1), ok
 	})
 	if all {
-		return between(least, most) + " of the baseline"
+		return formatRange(least, most) + " of the baseline"
 	}
 	least, most, _ = v.extremesOf(a, rankedBy)
-	return between(least, most) + " /s"
+	return formatRange(least, most) + " /s"
 }
 
-func between(least, most extreme) string {
+func formatRange(least, most extreme) string {
 	low, high := format.Significant(least.value), format.Significant(most.value)
 	if most.value < 2 { // show a ratio below 2 with two decimals
 		low, high = fmt.Sprintf("%.2f", least.value), fmt.Sprintf("%.2f", most.value)
@@ -268,7 +268,7 @@ func (v *view) starving(points []Point) string {
 			if row.Starving == "" || row.subject.Role != Lock {
 				continue
 			}
-			names = with(names, row.Subject)
+			names = appendUnique(names, row.Subject)
 			if old := worst[row.Subject]; old == nil || old.Estimates["starved"].Median < row.Estimates["starved"].Median {
 				worst[row.Subject] = row
 			}
@@ -304,10 +304,10 @@ func (v *view) powerless(p Point) string {
 	return fmt.Sprintf("with %s of trials no difference between %d locks can be shown, however great: it takes %d", format.Plural(pairs, "pair"), len(order), needed)
 }
 
-// The method view.where returns text that describes several sets of conditions. If only the number of clients differs, the
+// describePoints returns text that describes several sets of conditions. If only the number of clients differs, the
 // text is, for example, "4, 16 and 64 clients".
-func (v *view) where(points []Point) string {
-	names := collect(points, v.apart)
+func (v *view) describePoints(points []Point) string {
+	names := collect(points, v.describeSettings)
 	clients := collect(names, func(text string) string { return strings.TrimSuffix(text, " clients") })
 	for i, number := range clients {
 		if number == names[i] || strings.Contains(number, " ") {

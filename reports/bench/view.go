@@ -80,12 +80,12 @@ func (v *view) compared() []Point {
 
 func (v *view) sections() (all []string) {
 	for _, p := range v.compared() {
-		all = with(all, p.Section)
+		all = appendUnique(all, p.Section)
 	}
 	return all
 }
 
-func with[T comparable](all []T, value T) []T {
+func appendUnique[T comparable](all []T, value T) []T {
 	if slices.Contains(all, value) {
 		return all
 	}
@@ -105,13 +105,13 @@ func conditions(p Point, parts ...string) string {
 	if p.Rate > 0 {
 		parts = append(parts, arrivalText(p))
 	}
-	if faulty(p) {
+	if hasFault(p) {
 		parts = append(parts, "under "+p.Fault)
 	}
 	return strings.Join(parts, ", ")
 }
 
-func faulty(p Point) bool { return p.Fault != "" && p.Fault != "none" }
+func hasFault(p Point) bool { return p.Fault != "" && p.Fault != "none" }
 
 func holdText(p Point) string {
 	if p.HoldNS == 0 {
@@ -127,9 +127,9 @@ func arrivalText(p Point) string {
 	return fmt.Sprintf("%s arrivals at %s /s", p.Arrivals, format.Significant(p.Rate))
 }
 
-// The method view.apart describes the settings that distinguish the conditions p from the others in the same section. An
+// describeSettings describes the settings that distinguish the conditions p from the others in the same section. An
 // example is "16 clients".
-func (v *view) apart(p Point) string {
+func (v *view) describeSettings(p Point) string {
 	var parts []string
 	for i, trait := range []func(Point) string{
 		func(p Point) string { return format.Plural(p.Clients, "client") },
@@ -157,4 +157,4 @@ func (v *view) named(section, text string) string {
 	return section + ", " + text
 }
 
-func (v *view) name(p Point) string { return v.named(p.Section, v.apart(p)) }
+func (v *view) name(p Point) string { return v.named(p.Section, v.describeSettings(p)) }

@@ -157,7 +157,7 @@ func TestPlace(t *testing.T) {
 	for i := range 7 {
 		at := vg.Point{X: 340 + 3*vg.Length(i), Y: 150 - 2*vg.Length(i)}
 		name, _ := place(within, taken, at, 90)
-		if hidden := outside(name, within); hidden > 0 {
+		if hidden := uncoveredArea(name, within); hidden > 0 {
 			t.Errorf("name %d: %v lies outside", i, name)
 		}
 		for _, other := range taken {

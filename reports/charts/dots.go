@@ -52,7 +52,7 @@ const (
 func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 	var taken []vg.Rectangle
 	for _, dot := range d.Dots {
-		taken = append(taken, around(dot.place(x, y), -dotRadius, dotRadius, 2*dotRadius))
+		taken = append(taken, centredRectangle(dot.place(x, y), -dotRadius, dotRadius, 2*dotRadius))
 	}
 	for _, dot := range d.Dots {
 		at, most := dot.place(x, y), vg.Length(nameMost)
@@ -83,8 +83,9 @@ func (d Dots) draw(c draw.Canvas, x, y func(float64) vg.Length) {
 
 func (d Dot) place(x, y func(float64) vg.Length) vg.Point { return vg.Point{X: x(d.X), Y: y(d.Y)} }
 
-// around returns a rectangle with its vertical centre at a point. The offsets left and right are relative to the point.
-func around(at vg.Point, left, right, height vg.Length) vg.Rectangle {
+// centredRectangle returns a rectangle with its vertical centre at a point. The offsets left and right are relative to
+// the point.
+func centredRectangle(at vg.Point, left, right, height vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: at.X + left, Y: at.Y - height/2}, Max: vg.Point{X: at.X + right, Y: at.Y + height/2}}
 }
 
@@ -102,8 +103,8 @@ func place(within vg.Rectangle, taken []vg.Rectangle, at vg.Point, wide vg.Lengt
 		if step%2 == 1 {
 			left, end = -end, -left
 		}
-		here := around(vg.Point{X: at.X, Y: at.Y + up}, left, end, nameHeight)
-		hidden := outside(here, within)
+		here := centredRectangle(vg.Point{X: at.X, Y: at.Y + up}, left, end, nameHeight)
+		hidden := uncoveredArea(here, within)
 		for _, other := range taken {
 			hidden += overlap(here, other)
 		}
@@ -120,7 +121,7 @@ func overlap(a, b vg.Rectangle) float64 {
 	return float64(max(0, wide) * max(0, high))
 }
 
-// The function outside returns the area of the part of rectangle a that rectangle b does not cover.
-func outside(a, b vg.Rectangle) float64 {
+// uncoveredArea returns the area of the part of rectangle a that rectangle b does not cover.
+func uncoveredArea(a, b vg.Rectangle) float64 {
 	return float64((a.Max.X-a.Min.X)*(a.Max.Y-a.Min.Y)) - overlap(a, b)
 }

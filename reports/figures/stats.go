@@ -36,7 +36,7 @@ type Window struct{ From, To time.Duration }
 
 func (w Window) whole() bool { return w == Window{} }
 
-func (w Window) holds(at time.Duration) bool { return w.whole() || at >= w.From && at < w.To }
+func (w Window) contains(at time.Duration) bool { return w.whole() || at >= w.From && at < w.To }
 
 // Wait is the time from the planned start of an acquire to the end of the acquire.
 type Wait struct {

@@ -73,7 +73,7 @@ func (t *tracker) visit(ev histories.Event) {
 			t.forget(a.key)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.OK:
-		if t.window.holds(op.Return) {
+		if t.window.contains(op.Return) {
 			t.stats.Renewals++
 		}
 		if h := t.holds[holdID(op)]; h != nil {
@@ -97,7 +97,7 @@ func (t *tracker) ask(op *histories.Op) {
 	t.asking[op.Client] = a
 	if t.measured(op.Client) {
 		t.keys[op.Key] = true
-		if t.window.holds(op.Call) {
+		if t.window.contains(op.Call) {
 			t.record(Late, op.Call-max(op.Due, t.ready[op.Client]))
 		}
 	}
@@ -124,7 +124,7 @@ func (t *tracker) granted(op *histories.Op, a ask, inner bool) {
 		client: op.Client, life: op.Life, asked: a.key, key: op.Key,
 		since: op.Return, until: promised(op, t.slack), inner: inner,
 	}
-	if last, ever := t.last[op.Key]; t.window.holds(op.Return) {
+	if last, ever := t.last[op.Key]; t.window.contains(op.Return) {
 		t.stats.Grants++
 		if !inner && (!ever || last != op.Client) {
 			t.stats.OwnerChanges++
@@ -153,7 +153,7 @@ func (t *tracker) reentry(op *histories.Op) bool {
 func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	granted := op.Outcome == histories.OK
 	if f, ok := t.freed[op.Key]; ok && granted && !inner { // this grant completes a hand-off
-		if t.window.holds(op.Return) {
+		if t.window.contains(op.Return) {
 			t.record(HandOffs, op.Return-f.at)
 		}
 		delete(t.freed, op.Key)
@@ -162,7 +162,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	case !t.window.whole() && op.Return >= t.window.To:
 		t.overlaps(a)
 		return
-	case !t.window.holds(op.Return):
+	case !t.window.contains(op.Return):
 		return
 	}
 	wait := Wait{NS: int64(op.Return - a.due), Ended: NotGranted}
@@ -203,7 +203,7 @@ func (t *tracker) release(op *histories.Op) {
 	if h == nil || h.inner || !t.measured(op.Client) {
 		return
 	}
-	if t.window.holds(op.Call) {
+	if t.window.contains(op.Call) {
 		t.stats.Sections++
 		for int(op.Client) >= len(t.stats.PerClient) { // this loop runs only if the header does not state the number of clients
 			t.stats.PerClient = append(t.stats.PerClient, 0)

@@ -91,7 +91,7 @@ type figureRow struct {
 
 func figuresIn(m Measurement) figureRow {
 	f := figureRow{
-		Measurement: m, Others: others(m), HandOffCell: rankCell(m.HandOff, 0.5),
+		Measurement: m, Others: omittedCounts(m), HandOffCell: rankCell(m.HandOff, 0.5),
 		GoodputCell: cell{Text: format.Significant(m.Goodput.Median),
 			Title: fmt.Sprintf("median of %s: %s to %s per second",
 				format.Plural(len(m.Trials), "trial"), format.Significant(m.Goodput.Low), format.Significant(m.Goodput.High))},
@@ -165,9 +165,9 @@ func shareTitle(m Measurement) string {
 	return fmt.Sprintf("median over trials; one client had at least %s and at most %s of the critical sections", format.Percent(low), format.Percent(high))
 }
 
-// others returns, as text, the counts that the latency table omits: refused, unknown and unfinished acquires, re-entrant
-// grants, and durations outside the histograms.
-func others(m Measurement) string {
+// omittedCounts returns, as text, the counts that the latency table omits: refused, unknown and unfinished acquires,
+// re-entrant grants, and durations outside the histograms.
+func omittedCounts(m Measurement) string {
 	var parts []string
 	for i, n := range []int{int(m.Refused.N), int(m.Unknown.N), m.CutOff, m.Reentries, m.OutOfRange} {
 		if n > 0 {

@@ -52,7 +52,7 @@ func (r *Results) stores() (rows []storeRow) {
 		for _, of := range grouped(measured, func(m *Measurement) [2]string { return [2]string{m.Lock, m.Deployment} }) {
 			line := storeLock{Label: label(of[0].Lock, of[0].Deployment)}
 			for _, m := range of {
-				line.take(m, workload)
+				line.addMeasurement(m, workload)
 			}
 			row.Locks = append(row.Locks, line)
 		}
@@ -81,7 +81,7 @@ func (r *Results) commonWorkload() string {
 	return most
 }
 
-func (l *storeLock) take(m Measurement, workload string) {
+func (l *storeLock) addMeasurement(m Measurement, workload string) {
 	f := figuresIn(m)
 	switch {
 	case m.Fault == killed && m.Recovery != nil:

@@ -120,7 +120,7 @@ func (v *view) sentence(c Cell, example bool) string {
 func (v *view) facts(c Cell) map[string]string {
 	o, n, unit := v.options[c.Option], v.Needs, ""
 	facts := lo.Assign(v.observed(c), map[string]string{
-		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail, "at": under(c.Detail),
+		"store": strings.Join(nonEmpty(o.Store, strings.TrimPrefix(o.Deployment, "single")), "@"), "detail": c.Detail, "at": underFault(c.Detail),
 		"advised": setting(time.Duration(v.LeasesNS[o.Lease])), "work": setting(n.Hold.Max), "pause": setting(n.Pauses.Longest), "recovery": setting(n.Recovery),
 	})
 	if f, found := lo.Find(v.Figures, func(f Figure) bool { return slices.Contains(c.Evidence, f.ID) }); found {
@@ -138,12 +138,12 @@ func (v *view) facts(c Cell) map[string]string {
 		facts["limit"] = amount(*c.Limit, unit)
 	}
 	if c.Expectation != nil {
-		facts["property"], facts["under"], facts["because"] = c.Expectation.Property, under(c.Expectation.Fault), c.Expectation.Because
+		facts["property"], facts["under"], facts["because"] = c.Expectation.Property, underFault(c.Expectation.Fault), c.Expectation.Because
 	}
 	return facts
 }
 
-func under(fault string) string {
+func underFault(fault string) string {
 	return lo.Ternary(fault == "none", " without a fault", " under "+fault)
 }
 
@@ -165,7 +165,7 @@ func (v *view) observed(c Cell) map[string]string {
 		"operations": format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Operations }), "operation"),
 		"trials":     format.Plural(lo.SumBy(cells, func(f Finding) int { return f.Trials }), "trial"),
 		"workloads":  each(func(f Finding) string { return f.Workload }), "faults": each(func(f Finding) string { return f.Fault }),
-		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": under(quoted.Fault),
+		"leases": each(func(f Finding) string { return format.Setting(f.TTLNS) }), "lease": format.Setting(quoted.TTLNS), "under": underFault(quoted.Fault),
 		"where":    " (workload " + quoted.Workload + ", lease " + format.Setting(quoted.TTLNS) + ")",
 		"property": quoted.Property, "workload": quoted.Workload, "fault": quoted.Fault, "violated": format.Count(quoted.ViolatedIn),
 		"of": format.Plural(quoted.Trials, "trial"), "why": quoted.Why, "example": lo.Ternary(quoted.Example == "", "", "Example: "+quoted.Example),

@@ -166,11 +166,11 @@ func TestOutside(t *testing.T) {
 	for _, c := range []struct{ n, m, want int }{
 		{3, 3, 0}, {4, 4, 1}, {10, 10, 24}, {20, 20, 128}, // critical value of the Mann-Whitney U statistic in published tables, plus 1
 	} {
-		if got := outside(c.n, c.m); got != c.want {
+		if got := confidenceRank(c.n, c.m); got != c.want {
 			t.Errorf("%d and %d values: %d, want %d", c.n, c.m, got, c.want)
 		}
 	}
-	exact, approximate := outside(50, 50), outside(50, 51)
+	exact, approximate := confidenceRank(50, 50), confidenceRank(50, 51)
 	if approximate < exact || approximate > exact+50 {
 		t.Errorf("the counted %d and the approximate %d do not meet", exact, approximate)
 	}

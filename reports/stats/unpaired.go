@@ -32,17 +32,17 @@ func Unpaired(a, b Estimate) Comparison {
 	}
 	slices.Sort(ratios)
 	c.Ratio = Median(ratios)
-	if k := outside(len(a.Values), len(b.Values)); k > 0 {
+	if k := confidenceRank(len(a.Values), len(b.Values)); k > 0 {
 		low, high := ratios[k-1], ratios[len(ratios)-k]
 		c.Low, c.High = &low, &high
 	}
 	return c
 }
 
-// outside returns k such that the k-th smallest and the k-th largest ratio limit the 95 % confidence interval. If both
-// samples have the same distribution, the Mann-Whitney statistic U is below k with probability at most 2.5 %. If there
-// are too few values, outside returns 0.
-func outside(n, m int) int {
+// confidenceRank returns k such that the k-th smallest and the k-th largest ratio limit the 95 % confidence interval.
+// If both samples have the same distribution, the Mann-Whitney statistic U is below k with probability at most 2.5 %.
+// If there are too few values, confidenceRank returns 0.
+func confidenceRank(n, m int) int {
 	const tail = (1 - confidence) / 2
 	if n*m > 2500 { // with so many values, a normal approximation of the distribution of U is accurate enough
 		mean, deviation := float64(n*m)/2, math.Sqrt(float64(n*m)*float64(n+m+1)/12)

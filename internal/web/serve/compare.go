@@ -79,7 +79,7 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 			p.Problem = fmt.Sprintf("Choose two folders to compare: %d were chosen.", len(pick))
 		}
 	}
-	all, _, err := s.all()
+	all, _, err := s.newestFolders()
 	if err != nil {
 		s.unreadable(w, "The folder", err)
 		return
@@ -156,7 +156,7 @@ func (s *Server) compareRuns(p *comparePage) error {
 	for _, k := range keys {
 		a, b := found[0][k], found[1][k]
 		row := comparedRow{Cells: []comparedCell{{Text: k.lock, Small: k.deployment}, {Text: k.workload, Small: k.scenario},
-			{Text: k.fault}, {Text: k.property}, seen(a), seen(b)}}
+			{Text: k.fault}, {Text: k.property}, observationCell(a), observationCell(b)}}
 		switch {
 		case silent(a) && silent(b):
 		case b == nil:
@@ -178,7 +178,7 @@ func (s *Server) compareRuns(p *comparePage) error {
 	return nil
 }
 
-func seen(o *run.Observation) comparedCell {
+func observationCell(o *run.Observation) comparedCell {
 	if o == nil {
 		return comparedCell{Small: "none"}
 	}

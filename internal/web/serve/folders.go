@@ -71,9 +71,9 @@ func (f folder) passes(filter string) bool {
 // Running reports whether the run or benchmark is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
 
-// The method all returns the summaries of the newest folders, at most mostFolders. It sorts them newest first, but
+// newestFolders returns the summaries of the newest folders, at most mostFolders. It sorts them newest first, but
 // unreadable folders last. The second result is the number of older folders that are omitted.
-func (s *Server) all() (folders []folder, more int, err error) {
+func (s *Server) newestFolders() (folders []folder, more int, err error) {
 	entries, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
 		return nil, 0, err

@@ -277,9 +277,9 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// The function holds checks a text. The text must contain each string of the first list (parameter has), unchanged or
-// escaped as HTML. The text must contain no string of the second list (parameter lacks).
-func holds(t *testing.T, where, text string, has, lacks []string) {
+// checkText checks a text. The text must contain each string of the list has, unchanged or escaped as HTML.
+// It must contain no string of the list lacks.
+func checkText(t *testing.T, where, text string, has, lacks []string) {
 	t.Helper()
 	for _, want := range has {
 		if !strings.Contains(text, want) && !strings.Contains(html.UnescapeString(text), want) {

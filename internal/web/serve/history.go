@@ -139,7 +139,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 		if shown(f) {
 			st := stateOf(checker.ResultOf(p.Over.Header.Expectation(f.Property).Expected, f.Observed), f.Observed)
 			from, to := timeOf(f.Witness, v.until)
-			p.Jumps.add(v, st, from, to, "%s at %s ms", f.Property, at(from))
+			p.Jumps.add(v, st, from, to, "%s at %s ms", f.Property, formatTime(from))
 		}
 	}
 	for i, o := range p.Over.Overlaps {
@@ -148,7 +148,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 			st = inconclusive // overlapping holds are never shown in green
 		}
 		st.Word = overlapped.Word
-		p.Jumps.add(v, st, o.From, o.To, "overlap %d: %s held %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), at(o.From))
+		p.Jumps.add(v, st, o.From, o.To, "overlap %d: %s held %s for %s from %s ms", i+1, o.Who(), o.Key, span(o.To-o.From), formatTime(o.From))
 	}
 	p.Jumps.More += p.Over.OverlapCount - len(p.Over.Overlaps)
 	for _, f := range faults {
@@ -162,7 +162,7 @@ func (p *historyPage) jump(v view, verdict *checker.Verdict, faults []checker.Ba
 		if !f.Effective {
 			without = ", not verified"
 		}
-		p.Faults.add(v, faulted, f.From, to, "%s%s at %s ms%s", f.Name, of, at(f.From), without)
+		p.Faults.add(v, faulted, f.From, to, "%s%s at %s ms%s", f.Name, of, formatTime(f.From), without)
 	}
 }
 
@@ -178,9 +178,9 @@ func (p *historyPage) strip(v view) {
 		}
 		to := min(from+o.Width, v.until)
 		one := slice{X: 1000 * float64(from) / float64(v.until), H: 44 * float64(b.Ops) / float64(most), Overlaps: b.Overlaps > 0,
-			Shown: from < v.To && to > v.From, To: v.at(from, to)}
+			Shown: from < v.To && to > v.From, To: v.withRange(from, to)}
 		one.W = 1000*float64(to)/float64(v.until) - one.X
-		one.Title = fmt.Sprintf("%s to %s ms: %s", at(from), at(to), format.Plural(b.Ops, "operation"))
+		one.Title = fmt.Sprintf("%s to %s ms: %s", formatTime(from), formatTime(to), format.Plural(b.Ops, "operation"))
 		if b.Overlaps > 0 {
 			one.Title += fmt.Sprintf(", %s", format.Plural(b.Overlaps, "overlap"))
 		}
@@ -192,7 +192,7 @@ func (p *historyPage) draw(faults []checker.Band) {
 	w := p.Window
 	p.Clients = p.lanes()
 	drawn := run.Window{ID: "window", From: w.From, To: w.To, Clients: p.Clients, Faults: faults, Holds: w.Holds,
-		Title: fmt.Sprintf("Timeline from %s to %s ms", at(w.From), at(w.To)),
+		Title: fmt.Sprintf("Timeline from %s to %s ms", formatTime(w.From), formatTime(w.To)),
 		Desc: fmt.Sprintf("One lane for each of %s. Bars are holds, thin lines calls in flight; overlaps of holds are hatched. %s.",
 			format.Plural(len(p.Clients), "client"), format.Plural(w.Count, "operation"))}
 	for _, o := range w.Overlaps {

@@ -106,12 +106,12 @@ func TestLongHistory(t *testing.T) {
 	s := serverWith(t, sound(8, sections))
 	h := s.Handler("127.0.0.1")
 	all := get(h, "/history/run/cell/001?from=0&to=999999999")
-	holds(t, "all of it", all.Body.String(), []string{"200,000 operations", "too many to draw each", "The first 300 of 200,000"}, nil)
+	checkText(t, "all of it", all.Body.String(), []string{"200,000 operations", "too many to draw each", "The first 300 of 200,000"}, nil)
 	if n := all.Body.Len(); n > 2<<20 {
 		t.Errorf("the page has %d bytes", n)
 	}
 	part := get(h, "/history/run/cell/001?from=100000&to=100020")
-	holds(t, "a part", part.Body.String(), []string{"acquire", "release", "client 1"}, []string{"too many to draw"})
+	checkText(t, "a part", part.Body.String(), []string{"acquire", "release", "client 1"}, []string{"too many to draw"})
 	if n := strings.Count(part.Body.String(), `class="hold"`); n < 9 || n > 12 {
 		t.Errorf("%d holds are drawn in 20 ms", n)
 	}
@@ -152,7 +152,7 @@ func TestTornHistory(t *testing.T) {
 	} {
 		write(t, filepath.Join(s.dir, "run", "cell", "002", run.HistoryName), text)
 		w := get(s.Handler("127.0.0.1"), "/history/run/cell/002")
-		holds(t, name, w.Body.String(), []string{"is shown up to an error", "client 0"}, nil)
+		checkText(t, name, w.Body.String(), []string{"is shown up to an error", "client 0"}, nil)
 		if w.Code != 200 {
 			t.Errorf("%s: %d", name, w.Code)
 		}

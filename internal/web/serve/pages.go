@@ -28,7 +28,7 @@ type listPage struct {
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
-	all, more, err := s.all()
+	all, more, err := s.newestFolders()
 	if err != nil {
 		s.unreadable(w, "The folder", err)
 		return
@@ -82,7 +82,7 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := folderPage{s: s, folder: f}
-	all, _, _ := s.all() // after an error, the page offers no folders for comparison
+	all, _, _ := s.newestFolders() // after an error, the page offers no folders for comparison
 	for _, other := range all {
 		if f.Kind != adviceKind && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
 			p.Others = append(p.Others, other.Name)
@@ -150,7 +150,7 @@ func (s *Server) overviewOf(ctx context.Context, file string) (*overview, error)
 	return o, nil
 }
 
-func (o *overview) hold(run.Hold) {}
+func (o *overview) addHold(run.Hold) {}
 
 func (o *overview) event(e histories.Event, _ *tracker) error {
 	op := e.Op
@@ -200,7 +200,7 @@ func (o *overview) bucket(at time.Duration) *bucket {
 	return &o.Buckets[max(0, at/o.Width)]
 }
 
-func (o *overview) overlap(v *overlap) {
+func (o *overview) addOverlap(v *overlap) {
 	o.OverlapCount++
 	for at := v.From; at < v.To; at += o.Width {
 		o.bucket(at).Overlaps++

@@ -37,7 +37,7 @@ func parsePages() (map[string]*template.Template, error) {
 
 func funcs() template.FuncMap {
 	return template.FuncMap{
-		"lasting": format.Lasting, "exclusionkeys": run.ExclusionKeys, "millis": ms, "at": at, "span": span, "client": clientName, "clientword": clientWord,
+		"lasting": format.Lasting, "exclusionkeys": run.ExclusionKeys, "millis": ms, "at": formatTime, "span": span, "client": clientName, "clientword": clientWord,
 		"folder":  func(name string) template.URL { return link("folder", name) },
 		"file":    func(name, file string) template.URL { return link("files", name, file) },
 		"history": func(name, dir string) template.URL { return link("history", name, dir) },

@@ -73,7 +73,7 @@ func TestPages(t *testing.T) {
 		if w.Code != c.status {
 			t.Errorf("%s: %d, want %d: %.300s", c.path, w.Code, c.status, w.Body)
 		}
-		holds(t, c.path, w.Body.String(), c.has, c.lacks)
+		checkText(t, c.path, w.Body.String(), c.has, c.lacks)
 	}
 	list := get(h, "/").Body.String()
 	if strings.Index(list, "20261116-torn") < strings.Index(list, "20261114-hostile") {
@@ -102,8 +102,8 @@ func TestCompareRuns(t *testing.T) {
 		}
 	}
 	s := serverOf(t, dir).Handler("127.0.0.1")
-	holds(t, "one differs", get(s, "/compare?a=a&b=b").Body.String(), []string{"1 of 2 shared checks differ.", "1 check the same in both", `class="differs"><th scope="row" class="word">broken`}, []string{"only in"})
-	holds(t, "nothing shared", get(s, "/compare?a=a&b=unlike").Body.String(), []string{"A and B share no check.", "2 checks only in A", "1 check only in B"}, []string{`class="differs"`, "the same in both"})
+	checkText(t, "one differs", get(s, "/compare?a=a&b=b").Body.String(), []string{"1 of 2 shared checks differ.", "1 check the same in both", `class="differs"><th scope="row" class="word">broken`}, []string{"only in"})
+	checkText(t, "nothing shared", get(s, "/compare?a=a&b=unlike").Body.String(), []string{"A and B share no check.", "2 checks only in A", "1 check only in B"}, []string{`class="differs"`, "the same in both"})
 }
 
 // TestHostile checks that malicious texts in files are escaped, and that control characters and passwords are removed.
@@ -116,11 +116,11 @@ func TestHostile(t *testing.T) {
 		"/history/20261114-hostile/lock0/contend+none/001?client=redis://u:s3cret@h"} {
 		w := get(h, path)
 		text := w.Body.String()
-		holds(t, path, text, nil, []string{secret})
+		checkText(t, path, text, nil, []string{secret})
 		if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || strings.Contains(path, "/files/") {
 			continue
 		}
-		holds(t, path, text, nil, []string{scripted, turned, "\u202e", ` onmouseover="`, "<nil>", "ZgotmplZ", "%!"})
+		checkText(t, path, text, nil, []string{scripted, turned, "\u202e", ` onmouseover="`, "<nil>", "ZgotmplZ", "%!"})
 		if n := strings.Count(text, "<script"); n != 1 {
 			t.Errorf("%s: %d scripts", path, n)
 		}
@@ -181,7 +181,7 @@ func TestMethodsAndHeaders(t *testing.T) {
 	} {
 		w := get(h, path)
 		got := w.Header().Get("Content-Security-Policy")
-		holds(t, path, got, policy, []string{"http:", "https:", "*", "allow-same-origin"})
+		checkText(t, path, got, policy, []string{"http:", "https:", "*", "allow-same-origin"})
 		if strings.HasPrefix(path, "/files/") == strings.Contains(got, "connect-src 'self'") {
 			t.Errorf("%s: only pages of the server may fetch: %s", path, got)
 		}
@@ -241,7 +241,7 @@ func TestNothingOutside(t *testing.T) {
 			t.Errorf("%s: status 200: %.200s", path, text)
 		}
 		if strings.HasPrefix(path, "/compare") {
-			holds(t, path, string(text), []string{"leads out of the served folder"}, nil)
+			checkText(t, path, string(text), []string{"leads out of the served folder"}, nil)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func TestOlderResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, file, strings.Replace(string(text), `"lockbench_results": 3`, `"lockbench_results": 1`, 1))
-	holds(t, "older", get(serverOf(t, dir).Handler("127.0.0.1"), "/").Body.String(), []string{
+	checkText(t, "older", get(serverOf(t, dir).Handler("127.0.0.1"), "/").Body.String(), []string{
 		"results.json has version 1 and this lockbench reads version 3: run `lockbench report 20261118-100000-first` to write it again"}, []string{"FAIL"})
 }
 
@@ -292,11 +292,11 @@ func TestInProgress(t *testing.T) {
 	plain := func(w *httptest.ResponseRecorder) string {
 		return strings.Join(strings.Fields(spaces.ReplaceAllString(w.Body.String(), " ")), " ")
 	}
-	holds(t, "going", plain(going), []string{"Under way", "2 of 6 trials finished, 1 discarded; about 2 min left; last write 3 s ago", "1 done, 1 running, 0 partly done, 1 waiting",
+	checkText(t, "going", plain(going), []string{"Under way", "2 of 6 trials finished, 1 discarded; about 2 min left; last write 3 s ago", "1 done, 1 running, 0 partly done, 1 waiting",
 		"✗ two held at once 1 FAIL ✗ FAIL mutual-exclusion, 1 violation", "lock0/contend+none ✓ done 2 2"}, []string{"stopped before its end"})
-	holds(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, []string{"result result-pass"})
-	holds(t, "killed", plain(killed), []string{"It was stopped before its end", "last write 2 h ago", "0 running", "1 interrupted"}, []string{"Under way"})
-	holds(t, "killed", killed.Body.String(), nil, []string{"http-equiv", "data-every"})
+	checkText(t, "going", going.Body.String(), []string{`<noscript><meta http-equiv="refresh" content="2"></noscript>`, `data-every="1000"`}, []string{"result result-pass"})
+	checkText(t, "killed", plain(killed), []string{"It was stopped before its end", "last write 2 h ago", "0 running", "1 interrupted"}, []string{"Under way"})
+	checkText(t, "killed", killed.Body.String(), nil, []string{"http-equiv", "data-every"})
 	if going.Header().Get("X-Running") == "" || killed.Header().Get("X-Running") != "" {
 		t.Error("X-Running is wrong")
 	}
@@ -310,8 +310,8 @@ func TestInProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	reported := get(h, "/folder/20261120-100000-killed")
-	holds(t, "reported", plain(reported), []string{"It was stopped before its end", "✗ two held at once: 1 1 FAIL", "Incomplete"}, nil)
-	holds(t, "reported", reported.Body.String(), nil, []string{"result result-pass"})
+	checkText(t, "reported", plain(reported), []string{"It was stopped before its end", "✗ two held at once: 1 1 FAIL", "Incomplete"}, nil)
+	checkText(t, "reported", reported.Body.String(), nil, []string{"result result-pass"})
 	// A lock in an unfinished run is not shown in green, even if it has excluded other clients so far.
 	m := manifestOf(theTime().Add(-time.Hour), "sound", "broken")
 	m.Ended = time.Time{}
@@ -321,8 +321,8 @@ func TestInProgress(t *testing.T) {
 	}
 	setTimes(t, first, theTime().Add(-time.Hour))
 	unfinished := get(h, "/folder/20261118-100000-first")
-	holds(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ two held at once: 1 ? excluded: 1 so far 1 FAIL", "? excluded so far as expected"}, nil)
-	holds(t, "unfinished", unfinished.Body.String(), nil, []string{"result result-pass"})
+	checkText(t, "unfinished", plain(unfinished), []string{"■ stopped ✗ two held at once: 1 ? excluded: 1 so far 1 FAIL", "? excluded so far as expected"}, nil)
+	checkText(t, "unfinished", unfinished.Body.String(), nil, []string{"result result-pass"})
 	// A run counts as stopped if nothing has been written to its folder for the duration idleTimeout.
 	writeGoing(t, filepath.Join(dir, "20261120-115901-going"), theTime())
 	s.now = func() time.Time { return theTime().Add(2 * idleTimeout) }

@@ -63,8 +63,8 @@ type tracker struct {
 // reader receives the events, holds and overlaps of a history.
 type reader interface {
 	event(histories.Event, *tracker) error
-	hold(run.Hold) // called for each hold, when the hold ends or at the end of the history
-	overlap(*overlap)
+	addHold(run.Hold) // called for each hold, when the hold ends or at the end of the history
+	addOverlap(*overlap)
 }
 
 func (s *Server) follow(ctx context.Context, file string, into reader) (histories.Header, []string, error) {
@@ -76,7 +76,7 @@ func (s *Server) follow(ctx context.Context, file string, into reader) (historie
 	})
 	for _, key := range k.Keys { // close the overlaps that last until the end of the history
 		if o := k.overlaps[key]; o != nil {
-			k.close(key, o)
+			k.endOverlap(key, o)
 		}
 	}
 	k.Finish()
@@ -138,29 +138,28 @@ func (k *tracker) change(key *projection.Key, h *projection.Hold, c projection.C
 		if o := k.overlaps[key]; o != nil {
 			o.add(h, h.End)
 			if len(key.Live) < 2 {
-				k.close(key, o)
+				k.endOverlap(key, o)
 			}
 		}
-		k.into.hold(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
+		k.into.addHold(run.Hold{Acquire: h.Acquire, End: h.End, Ended: true})
 	case c == projection.Closed && h.End == histories.Forever:
-		k.into.hold(run.Hold{Acquire: h.Acquire})
+		k.into.addHold(run.Hold{Acquire: h.Acquire})
 	}
 }
 
-// The method close ends an overlap of holds of a key (parameter o). It passes the overlap to the method k.into.overlap,
-// unless its duration is 0.
-func (k *tracker) close(key *projection.Key, o *overlap) {
+// endOverlap ends an overlap of holds of a key. It passes the overlap to the reader, unless its duration is 0.
+func (k *tracker) endOverlap(key *projection.Key, o *overlap) {
 	for _, h := range key.Live {
 		o.add(h, k.at)
 	}
 	delete(k.overlaps, key)
 	if o.To = k.at; o.To > o.From {
-		k.into.overlap(o)
+		k.into.addOverlap(o)
 	}
 }
 
-// holds reports whether any current hold was granted at the time in the parameter by, or earlier.
-func (k *tracker) holds(by time.Duration) bool {
+// heldSince reports whether any current hold was granted at the given time or earlier.
+func (k *tracker) heldSince(by time.Duration) bool {
 	return slices.ContainsFunc(k.Keys, func(key *projection.Key) bool {
 		return slices.ContainsFunc(key.Live, func(h *projection.Hold) bool { return h.Granted <= by })
 	})

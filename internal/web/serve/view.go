@@ -80,8 +80,8 @@ func ms(d time.Duration) string {
 	return format.TrimZeros(fmt.Sprintf("%d.%06d", d/time.Millisecond, d%time.Millisecond))
 }
 
-// The function at formats a time in milliseconds for display, rounded to the microsecond.
-func at(d time.Duration) string { return ms(d.Round(time.Microsecond)) }
+// formatTime formats a time in milliseconds for display, rounded to the microsecond.
+func formatTime(d time.Duration) string { return ms(d.Round(time.Microsecond)) }
 
 // fit moves the view so that it lies within the history, and shortens it if the history is shorter.
 func (v *view) fit() {
@@ -90,9 +90,9 @@ func (v *view) fit() {
 	v.To = v.From + width
 }
 
-// wants reports whether an operation matches the client and the key of the view. Operations without a key, such as faults,
-// match every key.
-func (v view) wants(client int32, key string) bool {
+// matches reports whether an operation matches the client and the key of the view. Operations without a key, such as
+// faults, match every key.
+func (v view) matches(client int32, key string) bool {
 	return (v.Client == "" || v.Client == clientWord(client)) && (v.Key == "" || key == "" || v.Key == key)
 }
 
@@ -115,9 +115,9 @@ func (v view) Query() string {
 	return "?" + q.Encode()
 }
 
-// The method at returns a copy of the view with the given start and end. It truncates both times to microseconds if the
+// withRange returns a copy of the view with the given start and end. It truncates both times to microseconds if the
 // view is at least a millisecond long.
-func (v view) at(from, to time.Duration) view {
+func (v view) withRange(from, to time.Duration) view {
 	if to-from >= time.Millisecond {
 		from, to = from.Truncate(time.Microsecond), to.Truncate(time.Microsecond)
 	}
@@ -129,19 +129,19 @@ func (v view) at(from, to time.Duration) view {
 func (v view) half() time.Duration { return (v.To - v.From) / 2 }
 
 // In returns the view zoomed in to its middle half.
-func (v view) In() view { return v.at(v.From+v.half()/2, v.To-v.half()/2) }
+func (v view) In() view { return v.withRange(v.From+v.half()/2, v.To-v.half()/2) }
 
 // Out returns the view zoomed out to twice its length.
-func (v view) Out() view { return v.at(max(0, v.From-v.half()), v.To+v.half()) }
+func (v view) Out() view { return v.withRange(max(0, v.From-v.half()), v.To+v.half()) }
 
 // Left returns the view moved towards the start of the history, by half the length of the view.
-func (v view) Left() view { return v.at(v.From-v.half(), v.To-v.half()) }
+func (v view) Left() view { return v.withRange(v.From-v.half(), v.To-v.half()) }
 
 // Right returns the view moved forward by half its length.
-func (v view) Right() view { return v.at(v.From+v.half(), v.To+v.half()) }
+func (v view) Right() view { return v.withRange(v.From+v.half(), v.To+v.half()) }
 
 // Home returns the view moved to the start of the history.
-func (v view) Home() view { return v.at(0, v.To-v.From) }
+func (v view) Home() view { return v.withRange(0, v.To-v.From) }
 
 // End returns the view moved to the end of the history.
 func (v view) End() view { v.From, v.To = v.until-(v.To-v.From), v.until; return v }
@@ -152,7 +152,7 @@ func (v view) All() view { v.From, v.To = 0, v.until; return v }
 func (v view) around(from, to time.Duration) view {
 	from, to = min(max(from, 0), v.until), min(max(to, 0), v.until) // limit the times, because times from a file may be invalid
 	margin := max((to-from)/2, time.Millisecond/2)
-	return v.at(max(0, from-margin), to+margin)
+	return v.withRange(max(0, from-margin), to+margin)
 }
 
 // stat returns information about a regular file in the served folder. All files are opened through an os.Root, which follows

@@ -64,12 +64,12 @@ func (s *Server) windowOf(ctx context.Context, file string, v view) (w *window, 
 
 func (w *window) event(e histories.Event, k *tracker) error {
 	if e.Time() > w.To {
-		if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && !k.holds(w.To) {
+		if w.beyond++; w.beyond > mostBeyond || len(w.open) == 0 && !k.heldSince(w.To) {
 			return errEnough
 		}
 	}
 	op := e.Op
-	if !w.wants(op.Client, op.Key) || op.Call > w.To {
+	if !w.matches(op.Client, op.Key) || op.Call > w.To {
 		return nil
 	}
 	id := openID{op.Client, op.Call}
@@ -101,16 +101,16 @@ func (w *window) share(client int32) *clientShare {
 	return w.shares[client]
 }
 
-// The method hold adds a hold of a client to the window, if the view includes the hold. It also adds the hold to the
+// addHold adds a hold of a client to the window, if the view includes the hold. It also adds the hold to the
 // list of merged holds. In this list, two holds of a client are merged if the gap between them is too short to draw.
 // The page shows the merged holds if the window has too many operations or holds.
-func (w *window) hold(t run.Hold) {
+func (w *window) addHold(t run.Hold) {
 	end := t.End
 	if !t.Ended {
 		end = histories.Forever
 	}
 	a := t.Acquire
-	if !w.wants(a.Client, a.Key) || a.Return > w.To || end < w.From {
+	if !w.matches(a.Client, a.Key) || a.Return > w.To || end < w.From {
 		return
 	}
 	c := w.share(a.Client)
@@ -131,14 +131,14 @@ func (w *window) hold(t run.Hold) {
 	}
 }
 
-func (w *window) overlap(o *overlap) {
-	wanted := slices.ContainsFunc(o.Clients, func(c int32) bool { return w.wants(c, o.Key) })
+func (w *window) addOverlap(o *overlap) {
+	wanted := slices.ContainsFunc(o.Clients, func(c int32) bool { return w.matches(c, o.Key) })
 	if o.From > w.To || o.To < w.From || !wanted {
 		return
 	}
 	w.OverlapCount++
 	for _, part := range o.Parts {
-		if w.wants(part.Client, o.Key) && part.From <= w.To && part.To >= w.From {
+		if w.matches(part.Client, o.Key) && part.From <= w.To && part.To >= w.From {
 			w.share(part.Client).Overlaps++
 		}
 	}
