@@ -64,7 +64,7 @@ func (c *Client) Key() string { return c.keys[c.Params.key(c.number, c.rand)] }
 
 // Acquire acquires a key. It returns false if the lock refused, the outcome is unknown, or the client has stopped.
 func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (Held, bool) {
-	order := c.at(ctx, Asking)
+	order := c.reach(ctx, Asking)
 	if c.gone || order.Rest {
 		return Held{}, false
 	}
@@ -72,11 +72,11 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 		wait = order.Wait
 	}
 	h, err := c.ask(ctx, key, wait)
-	c.after(err)
+	c.handleError(err)
 	if err != nil {
 		return h, false
 	}
-	order = c.at(ctx, Granted)
+	order = c.reach(ctx, Granted)
 	c.stall, c.spent = order.Stall, order.Spent
 	return h, !c.gone
 }
@@ -125,9 +125,9 @@ func recorded(wait time.Duration) time.Duration {
 	return wait
 }
 
-// The method Client.after handles the error of an operation. If err is ErrGone, the client stops, because its process has
+// handleError handles the error of an operation. If err is ErrGone, the client stops, because its process has
 // ended.
-func (c *Client) after(err error) {
+func (c *Client) handleError(err error) {
 	if errors.Is(err, ErrGone) {
 		c.gone = true
 		c.Leave()
@@ -136,7 +136,7 @@ func (c *Client) after(err error) {
 
 // Release releases a hold and returns the outcome. If the lock has reported the hold as lost, the loss is recorded first.
 func (c *Client) Release(ctx context.Context, h Held) histories.Outcome {
-	order := c.at(ctx, Releasing)
+	order := c.reach(ctx, Releasing)
 	if c.gone {
 		return histories.Unknown
 	}
@@ -166,7 +166,7 @@ func (c *Client) release(ctx context.Context, h Held) histories.Result {
 	}
 	res := result(err)
 	c.log.Return(res)
-	c.after(err)
+	c.handleError(err)
 	return res
 }
 
@@ -186,7 +186,7 @@ func (c *Client) Lost(h *Held) {
 // Work simulates work of duration d in the critical section. It returns false if the client has stopped or the lock reported
 // the hold as lost.
 func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
-	c.spent += c.at(ctx, Working).Spent
+	c.spent += c.reach(ctx, Working).Spent
 	if c.gone {
 		return false
 	}
@@ -213,7 +213,7 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 		return true
 	}
 	if !c.guarded && c.Running != nil {
-		c.after(c.Running(ctx))
+		c.handleError(c.Running(ctx))
 	}
 	return true
 }
@@ -262,7 +262,7 @@ func (c *Client) use(op histories.Op, h Held, do func() error, value *int64) err
 		res.Value = *value
 	}
 	c.log.Return(res)
-	c.after(err)
+	c.handleError(err)
 	return err
 }
 

@@ -38,10 +38,10 @@ type Order struct {
 	Rest  bool          // the client stops without a fault; used only at the point Asking
 }
 
-// The method Client.at informs the Director, which injects faults, that the client has reached the step p of an
+// reach informs the Director, which injects faults, that the client has reached the step p of an
 // iteration. It returns the Director's Order, which states what the client does next. Without a Director, it returns
 // the zero Order.
-func (c *Client) at(ctx context.Context, p Point) Order {
+func (c *Client) reach(ctx context.Context, p Point) Order {
 	if c.director == nil {
 		return Order{}
 	}

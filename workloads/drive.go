@@ -51,7 +51,7 @@ func (d *Drive) Run(ctx context.Context) {
 	d.WriteInitial()
 	stop, stopNow := d.paced(ctx)
 	defer stopNow()
-	ops, cut := each(context.WithoutCancel(ctx), d.Params.Clients)
+	ops, cut := childContexts(context.WithoutCancel(ctx), d.Params.Clients)
 	defer cut()
 	over := make(chan any, 1)
 	go func() { over <- d.clients(stop, ops, stopNow); stopNow() }()
@@ -90,9 +90,9 @@ func (d *Drive) paced(ctx context.Context) (context.Context, context.CancelFunc)
 	return stop, stopNow
 }
 
-// The function each returns n contexts and a function that cancels them in order. Cancelling a common parent would end
+// childContexts returns n contexts and a function that cancels them in order. Cancelling a common parent would end
 // the contexts in random order, so a run in virtual time would not be repeatable.
-func each(parent context.Context, n int) (all []context.Context, cut func()) {
+func childContexts(parent context.Context, n int) (all []context.Context, cut func()) {
 	var ends []context.CancelFunc
 	for range n {
 		ctx, end := context.WithCancel(parent)
@@ -217,7 +217,7 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 			if ctx.Err() != nil {
 				return
 			}
-			d.take(ctx, fresh, key, within)
+			d.acquireAndRelease(ctx, fresh, key, within)
 		}
 	}
 }
@@ -225,10 +225,10 @@ func (d *Drive) Epilogue(ctx context.Context, within time.Duration) {
 // asks is the maximum number of acquires of a key by take. An acquire is repeated only if its outcome is unknown.
 const asks = 3
 
-// take acquires and releases a key. If the outcome of an acquire is unknown, the key may have been granted. If the lock
-// has leases, the grant expires, so take repeats the acquire. Otherwise the grant never expires, so take does not
-// repeat the acquire.
-func (d *Drive) take(ctx context.Context, fresh *Client, key string, within time.Duration) {
+// acquireAndRelease acquires and releases a key. If the outcome of an acquire is unknown, the key may have been
+// granted. If the lock has leases, the grant expires, and the acquire is repeated. Otherwise the grant
+// never expires, and the acquire is not repeated.
+func (d *Drive) acquireAndRelease(ctx context.Context, fresh *Client, key string, within time.Duration) {
 	for range asks {
 		life := fresh.log.Life()
 		h, ok := fresh.Acquire(ctx, key, within)

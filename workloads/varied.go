@@ -100,13 +100,13 @@ func (c *Client) vary(ctx context.Context, u use) {
 		return
 	}
 	value, ok := c.Read(ctx, h)
-	if !c.during(ctx, h, u) {
+	if !c.reacquire(ctx, h, u) {
 		u.does[ReleasesTwice], u.does[ReleasesEarlier] = false, false
 	}
 	if ok && c.spend(ctx, &h, u) {
 		c.Write(ctx, h, value+1)
 	}
-	c.leave(ctx, h, u)
+	c.releaseOrExpire(ctx, h, u)
 }
 
 // acquireAs acquires the key in the way that u describes: by waiting, or by trying in a loop.
@@ -130,9 +130,9 @@ func (c *Client) waitOf(u use) time.Duration {
 	return c.Params.wait()
 }
 
-// during acquires the key again during the hold h, as the habits Nests and TriesHeld require. It returns false if a
+// reacquire acquires the key again during the hold h, as the habits Nests and TriesHeld require. It returns false if a
 // nested acquire or release has an unknown outcome. The lock may then rightly accept one more release.
-func (c *Client) during(ctx context.Context, h Held, u use) (known bool) {
+func (c *Client) reacquire(ctx context.Context, h Held, u use) (known bool) {
 	known = true
 	if u.does[Nests] {
 		life := c.log.Life()
@@ -201,13 +201,13 @@ func (c *Client) Renew(ctx context.Context, h *Held) bool {
 		op.Error = err.Error()
 	}
 	c.log.Note(op)
-	c.after(err)
+	c.handleError(err)
 	return err == nil
 }
 
-// leave releases the hold or lets it expire. It also makes the mistaken releases that the habits of the iteration
-// require.
-func (c *Client) leave(ctx context.Context, h Held, u use) {
+// releaseOrExpire releases the hold or lets it expire. It also makes the mistaken releases that the habits of the
+// iteration require.
+func (c *Client) releaseOrExpire(ctx context.Context, h Held, u use) {
 	if u.does[LetsExpire] && h.Validity > 0 && !c.gone {
 		c.Lost(&h)
 		c.Sleep(ctx, u.idle/2+c.expiry(h))

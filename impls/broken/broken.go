@@ -17,8 +17,8 @@ func All() []impls.Impl {
 	return []impls.Impl{falseRefusal(), sleepingWaiter(), threeTries(), slowRelease(), lateAcquire(), silentWatchdog(), shortExpire()}
 }
 
-// of returns a known-broken lock that wraps set-px-lua.
-func of(name, doc string, wrap func(impls.Lock) impls.Lock, expected []impls.Expectation) impls.Impl {
+// wrapSetPX returns a known-broken lock that wraps set-px-lua.
+func wrapSetPX(name, doc string, wrap func(impls.Lock) impls.Lock, expected []impls.Expectation) impls.Impl {
 	return impls.Impl{
 		Name: name, Doc: doc, Control: true, Store: "redis", Deployment: "single", BackOff: waiting.LongestPause, Expect: expected,
 		Open: func(env impls.Env) (impls.Lock, error) {

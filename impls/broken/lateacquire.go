@@ -13,7 +13,7 @@ import (
 // no client knows of the hold, and the key stays locked for ten leases. In a short trial, the property
 // abandoned-acquire is violated only if other clients request the key at the right time.
 func lateAcquire() impls.Impl {
-	return of("broken-late-acquire", "an acquire continues in the background after its timeout",
+	return wrapSetPX("broken-late-acquire", "an acquire continues in the background after its timeout",
 		func(lock impls.Lock) impls.Lock {
 			l := &continuing{Lock: lock}
 			l.life, l.end = context.WithCancel(context.Background())

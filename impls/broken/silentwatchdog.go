@@ -11,7 +11,7 @@ import (
 // does neither. It sets only half of the requested lease. In the workload long-hold, a hold therefore outlives its
 // lease by a whole requested lease.
 func silentWatchdog() impls.Impl {
-	lock := of("broken-silent-watchdog", "the watchdog has stopped: a hold is neither renewed nor reported as lost",
+	lock := wrapSetPX("broken-silent-watchdog", "the watchdog has stopped: a hold is neither renewed nor reported as lost",
 		func(lock impls.Lock) impls.Lock { return silent{lock} },
 		expect.In("long-hold", expect.Violated("nothing reports that the lease has ended", "loss-notice")))
 	lock.Renews, lock.ReportsLoss = true, true

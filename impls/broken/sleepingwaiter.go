@@ -13,7 +13,7 @@ import (
 // sleepingWaiter is a lock whose waiters miss every notification of a release. A waiter tries again only after a whole
 // lease.
 func sleepingWaiter() impls.Impl {
-	lock := of("broken-sleeping-waiter", "a waiter misses each release and sleeps for a lease",
+	lock := wrapSetPX("broken-sleeping-waiter", "a waiter misses each release and sleeps for a lease",
 		func(lock impls.Lock) impls.Lock { return sleeping{lock} },
 		expect.Violated("a waiter tries again after a lease", "prompt-hand-off"))
 	lock.Notifies = true

@@ -10,7 +10,7 @@ import (
 
 // slowRelease is a lock whose releases wait for a third of a lease, as if for the next renewal.
 func slowRelease() impls.Impl {
-	return of("broken-slow-release", "a release waits for the next tick of the renewal, a third of a lease",
+	return wrapSetPX("broken-slow-release", "a release waits for the next tick of the renewal, a third of a lease",
 		func(lock impls.Lock) impls.Lock { return slowly{lock} },
 		expect.Violated("a release takes a third of a lease", "responsive"))
 }

@@ -12,7 +12,7 @@ import (
 
 // threeTries is a lock that refuses an acquire after three tries, even if the timeout of the acquire is much longer.
 func threeTries() impls.Impl {
-	return of("broken-three-tries", "an acquire stops after three tries, whatever its timeout",
+	return wrapSetPX("broken-three-tries", "an acquire stops after three tries, whatever its timeout",
 		func(lock impls.Lock) impls.Lock { return impatient{lock} },
 		expect.Violated("an acquire is refused after three tries", "wait-honoured"))
 }

@@ -17,9 +17,9 @@ import (
 	"lockbench/internal/world/servers"
 )
 
-// The function beside returns a second address for each server, and a dialer that maps it to the server. Dialing any
+// secondAddresses returns a second address for each server, and a dialer that maps it to the server. Dialing any
 // other address fails the test.
-func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
+func secondAddresses(t *testing.T, g *servers.Group) (urls []string, dial func(context.Context, string, string) (net.Conn, error)) {
 	t.Helper()
 	real := map[string]string{}
 	for i, text := range g.Front() {
@@ -45,7 +45,7 @@ func beside(t *testing.T, g *servers.Group) (urls []string, dial func(context.Co
 // on every primary, and a key whose primary fails over.
 func TestClusterIsReachedByGivenAddresses(t *testing.T) {
 	g := deploy(t, servers.Local, servers.Cluster)
-	urls, dial := beside(t, g)
+	urls, dial := secondAddresses(t, g)
 	for _, name := range []string{"set-px-lua", "redisson"} {
 		l := open(t, name, impls.Env{Nodes: urls, Dial: dial, Prefix: name})
 		for i := range 9 {
@@ -57,7 +57,7 @@ func TestClusterIsReachedByGivenAddresses(t *testing.T) {
 	if err := errors.Join(g.OrderByKey(t.Context(), "key"), g.Nodes[0].Kill(), g.Promote(t.Context(), 1)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it finds the new primary", func() bool {
+	waitUntil(t, "it finds the new primary", func() bool {
 		h, err := l.Acquire(t.Context(), impls.Request{Key: "key", Owner: "a", TTL: time.Second})
 		return err == nil && l.Release(t.Context(), h.Grant) == nil
 	})

@@ -285,7 +285,7 @@ func TestZooKeeperSilentServer(t *testing.T) {
 	mu.Lock()
 	dialled[0].Close()
 	mu.Unlock()
-	s.eventually("it was dialled", func() bool {
+	s.waitUntil("it was dialled", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(dialled) > 1
@@ -339,7 +339,7 @@ func TestHerd(t *testing.T) {
 					s.free(l, h)
 				})
 			}
-			s.eventually("all wait", func() bool { return s.watches() == waiters })
+			s.waitUntil("all wait", func() bool { return s.watches() == waiters })
 			before := s.woken()
 			s.free(l, h)
 			all.Wait()
@@ -393,7 +393,7 @@ func (s site) counters() map[string]float64 {
 	return c
 }
 
-func (s site) eventually(what string, is func() bool) {
+func (s site) waitUntil(what string, is func() bool) {
 	s.Helper()
 	for end := time.Now().Add(within); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -42,7 +42,7 @@ func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
 func inQueue(t *testing.T, g *servers.Group, n int64) {
 	t.Helper()
 	c := raw(t, g.URLs()[0])
-	eventually(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
+	waitUntil(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
 
 // record returns the first element of the Redis list that the lock "fenced" writes for a key. The element describes the
@@ -400,7 +400,7 @@ func TestFencedReleaseAfterExpiry(t *testing.T) {
 		dies := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		h := mustAcquire(t, dies, "a", 20*time.Millisecond, 0)
 		dies.Close()
-		eventually(t, "the lease expired", func() bool {
+		waitUntil(t, "the lease expired", func() bool {
 			token, _, err := a.(impls.Prober).Probe(t.Context(), "k")
 			return token == "" && err == nil
 		})
@@ -446,7 +446,7 @@ func TestFencedQueuesOnce(t *testing.T) {
 		first := c.LRange(t.Context(), "k", 1, -1).Val()
 		for range 5 { // in each round both waiters repeat their requests
 			c.LRem(t.Context(), "k", 0, first[1])
-			eventually(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
+			waitUntil(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
 		}
 		if now := c.LRange(t.Context(), "k", 1, -1).Val(); !slices.Equal(now, first) {
 			t.Errorf("the queue was %q and then %q", first, now)

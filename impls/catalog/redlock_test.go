@@ -45,8 +45,8 @@ func raw(t *testing.T, url string) *redis.Client {
 	return c
 }
 
-// eventually waits for a condition, with a generous timeout.
-func eventually(t *testing.T, what string, is func() bool) {
+// waitUntil waits for a condition, with a generous timeout.
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -89,7 +89,7 @@ func TestRedLockWithDeadServers(t *testing.T) {
 		}
 		for _, n := range []int{2, 4} {
 			c := raw(t, g.Nodes[n].URL())
-			eventually(t, "no token is left on the running servers", func() bool { return errors.Is(c.Get(t.Context(), "k").Err(), redis.Nil) })
+			waitUntil(t, "no token is left on the running servers", func() bool { return errors.Is(c.Get(t.Context(), "k").Err(), redis.Nil) })
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestRedLockRenew(t *testing.T) {
 		if err != nil || renewed.Validity != h.Validity {
 			t.Fatalf("%+v, %v", renewed, err)
 		}
-		eventually(t, "each server has the whole lease", func() bool {
+		waitUntil(t, "each server has the whole lease", func() bool {
 			return !slices.ContainsFunc(clients, func(c *redis.Client) bool { return c.PTTL(t.Context(), "k").Val() < 6*time.Second })
 		})
 		for _, c := range clients[:3] {

@@ -92,9 +92,9 @@ func TestLossIsReported(t *testing.T) {
 		if err := b.server().Del(b.t.Context(), b.key()).Err(); err != nil {
 			b.t.Fatal(err)
 		}
-		eventually(b.t, "a renewal is refused", func() bool { _, _, err := r.all(); return errors.Is(err, impls.ErrNotHeld) })
+		waitUntil(b.t, "a renewal is refused", func() bool { _, _, err := r.all(); return errors.Is(err, impls.ErrNotHeld) })
 		if b.impl.Name == "blind-renewal" {
-			eventually(b.t, "it goes on renewing", func() bool { sent, _, _ := r.all(); return len(sent) > 2 })
+			waitUntil(b.t, "it goes on renewing", func() bool { sent, _, _ := r.all(); return len(sent) > 2 })
 		} else {
 			select {
 			case <-h.Lost:
@@ -147,10 +147,10 @@ func TestCancelledWaiter(t *testing.T) {
 				}
 			})
 		}
-		eventually(b.t, "one subscription for the waiters of a process", func() bool { return count() == 1 })
+		waitUntil(b.t, "one subscription for the waiters of a process", func() bool { return count() == 1 })
 		cancel()
 		wg.Wait()
-		eventually(b.t, "no subscription is left", func() bool { return count() == 0 })
+		waitUntil(b.t, "no subscription is left", func() bool { return count() == 0 })
 		// The next waiter subscribes again, and must be notified of the release.
 		time.AfterFunc(100*time.Millisecond, func() { first.Release(context.Background(), h.Grant) })
 		b.acquire(second, "c", time.Minute, -1)
@@ -175,6 +175,6 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		if err := errors.Join(a.Close(), b.Close()); err != nil {
 			t.Error(err)
 		}
-		eventually(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+		waitUntil(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 	})
 }

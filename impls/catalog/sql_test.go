@@ -247,7 +247,7 @@ func TestSessionEndsWithItsProcess(t *testing.T) {
 		if err := errors.Join(second.Release(b.t.Context(), h.Grant), second.Close()); err != nil {
 			b.t.Error(err)
 		}
-		eventually(b.t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+		waitUntil(b.t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 	})
 }
 

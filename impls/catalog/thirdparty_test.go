@@ -44,13 +44,13 @@ func onEachThirdParty(t *testing.T, start func(*testing.T, servers.Spec) *server
 func (s site) connected(process int) impls.Lock {
 	s.Helper()
 	l := s.open(process, nil)
-	s.free(l, s.soon(l, "connected"))
+	s.free(l, s.tryUntilGranted(l, "connected"))
 	return l
 }
 
-// soon repeats a try until it is granted. On a slow machine a single try may fail, and a waiter of rueidislock may wait
-// forever.
-func (s site) soon(l impls.Lock, owner string) impls.Hold {
+// tryUntilGranted repeats a try until it is granted. On a slow machine a single try may fail, and a waiter of
+// rueidislock may wait forever.
+func (s site) tryUntilGranted(l impls.Lock, owner string) impls.Hold {
 	s.Helper()
 	for end := time.Now().Add(within); ; {
 		h, err := l.Acquire(s.Context(), request(owner, time.Second))
@@ -68,7 +68,7 @@ func (s site) soon(l impls.Lock, owner string) impls.Hold {
 func TestThirdPartyTakesTurns(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
-		h := s.soon(a, "a")
+		h := s.tryUntilGranted(a, "a")
 		if h.Token == "" || h.SentAfter < 0 || s.impl.Fences != (h.Fence > 0) {
 			s.Errorf("granted %+v", h.Grant)
 		}
@@ -80,7 +80,7 @@ func TestThirdPartyTakesTurns(t *testing.T) {
 		granted := make(chan struct{})
 		go func() {
 			defer close(granted)
-			next = s.soon(b, "b")
+			next = s.tryUntilGranted(b, "b")
 		}()
 		time.Sleep(50 * time.Millisecond) // gives the client time to start waiting
 		s.free(a, h)
@@ -136,14 +136,14 @@ func TestThirdPartyOutlivesItsAcquire(t *testing.T) {
 func TestThirdPartyRefusesToRelease(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
-		before := s.soon(a, "a")
+		before := s.tryUntilGranted(a, "a")
 		s.free(a, before)
 		select {
 		case <-before.Lost:
 			s.Error("a released hold was reported lost")
 		default:
 		}
-		h := s.soon(b, "b")
+		h := s.tryUntilGranted(b, "b")
 		for _, g := range []impls.Grant{before.Grant, {Key: "k", Owner: "a", Token: "never"}} {
 			for _, l := range []impls.Lock{a, b} {
 				if err := l.Release(s.Context(), g); !errors.Is(err, impls.ErrNotHeld) {
@@ -174,7 +174,7 @@ func TestThirdPartyUsesTheNetworkOfTheEnv(t *testing.T) {
 			s.Fatal(err)
 		}
 		defer l.Close()
-		s.free(l, s.soon(l, "a"))
+		s.free(l, s.tryUntilGranted(l, "a"))
 		if dialled.Load() == 0 {
 			s.Error("it dialled by itself")
 		}
@@ -213,7 +213,7 @@ func TestThirdPartyUnanswered(t *testing.T) {
 func TestThirdPartyClosedWhileItWaits(t *testing.T) {
 	eachThirdParty(t, func(s site) {
 		a, b := s.connected(0), s.connected(1)
-		h := s.soon(a, "a")
+		h := s.tryUntilGranted(a, "a")
 		waited := make(chan error, 1)
 		go func() {
 			_, err := b.Acquire(s.Context(), request("b", -1))
@@ -243,7 +243,7 @@ func TestRueidislockReportsLoss(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := site{t, named(t, name), deploy(t, servers.Local, servers.Single)}
 			l := s.open(0, nil)
-			h := s.soon(l, "a")
+			h := s.tryUntilGranted(l, "a")
 			to, err := redis.ParseURL(s.group.Front()[0])
 			if err != nil {
 				t.Fatal(err)
@@ -306,7 +306,7 @@ func TestRueidislockForgetsWaiters(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(500 * time.Millisecond) // gives the library time to delete the waiter's key
-	s.free(b, s.soon(b, "b"))
+	s.free(b, s.tryUntilGranted(b, "b"))
 	select {
 	case err := <-waited:
 		t.Errorf("its wait ended: %v", err)

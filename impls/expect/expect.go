@@ -22,24 +22,24 @@ var Exclusion = []string{"lease-exclusion", "mutual-exclusion", "resource-integr
 
 // Holds returns the expectations that the given properties hold.
 func Holds(because string, properties ...string) []impls.Expectation {
-	return of(histories.ToHold, because, properties)
+	return expectations(histories.ToHold, because, properties)
 }
 
 // Violated returns the expectations that the given properties are violated.
 func Violated(because string, properties ...string) []impls.Expectation {
-	return of(histories.ToBeViolated, because, properties)
+	return expectations(histories.ToBeViolated, because, properties)
 }
 
 // Observed returns expectations without an expected verdict for the given properties. The report shows the verdicts,
 // but they count neither as pass nor as failure.
 func Observed(because string, properties ...string) []impls.Expectation {
-	return of(histories.Unspecified, because, properties)
+	return expectations(histories.Unspecified, because, properties)
 }
 
 // Excludes returns expectations that mutual exclusion holds: one for each property in Exclusion.
 func Excludes(because string) []impls.Expectation { return Holds(because, Exclusion...) }
 
-func of(expected histories.Expected, because string, properties []string) []impls.Expectation {
+func expectations(expected histories.Expected, because string, properties []string) []impls.Expectation {
 	var out []impls.Expectation
 	for _, p := range properties {
 		out = append(out, impls.Expectation{Property: p, Fault: "none", Expected: expected, Because: because})
@@ -49,17 +49,17 @@ func of(expected histories.Expected, because string, properties []string) []impl
 
 // In limits the given expectations to one workload.
 func In(workload string, lists ...[]impls.Expectation) []impls.Expectation {
-	return each(func(e *impls.Expectation) { e.Workload = workload }, lists)
+	return changeAll(func(e *impls.Expectation) { e.Workload = workload }, lists)
 }
 
 // On limits the given expectations to one deployment.
 func On(deployment string, lists ...[]impls.Expectation) []impls.Expectation {
-	return each(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
+	return changeAll(func(e *impls.Expectation) { e.Deployment = deployment }, lists)
 }
 
 // Between limits the given expectations to runs with at least the given number of processes.
 func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
-	return each(func(e *impls.Expectation) { e.Processes = processes }, lists)
+	return changeAll(func(e *impls.Expectation) { e.Processes = processes }, lists)
 }
 
 // Under limits the given expectations to trials with one of the given faults. The parameter faults is a list of fault
@@ -68,12 +68,12 @@ func Between(processes int, lists ...[]impls.Expectation) []impls.Expectation {
 func Under(faults string, lists ...[]impls.Expectation) []impls.Expectation {
 	var out []impls.Expectation
 	for fault := range strings.FieldsSeq(faults) {
-		out = append(out, each(func(e *impls.Expectation) { e.Fault = fault }, lists)...)
+		out = append(out, changeAll(func(e *impls.Expectation) { e.Fault = fault }, lists)...)
 	}
 	return out
 }
 
-func each(change func(*impls.Expectation), lists [][]impls.Expectation) []impls.Expectation {
+func changeAll(change func(*impls.Expectation), lists [][]impls.Expectation) []impls.Expectation {
 	all := slices.Concat(lists...)
 	for i := range all {
 		change(&all[i])

@@ -64,7 +64,7 @@ func (clientClock) renewal(ttl time.Duration) any {
 	return bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: time.Now().Add(ttl)}}}}
 }
 
-func (clientClock) left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (string, time.Duration, error) {
+func (clientClock) ownerAndLease(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (string, time.Duration, error) {
 	var found struct {
 		Owner   string    `bson:"owner"`
 		Expires time.Time `bson:"expires"`

@@ -120,8 +120,8 @@ type clock interface {
 	current() bson.E
 	// renewal returns an update that sets the expiry to ttl from now.
 	renewal(ttl time.Duration) any
-	// The method left returns the owner of a document, and the remaining time of the lease.
-	left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
+	// ownerAndLease returns the owner of a document, and the remaining time of the lease.
+	ownerAndLease(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (owner string, left time.Duration, err error)
 }
 
 type leaseLock struct {
@@ -170,7 +170,7 @@ func (l *leaseLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 
 // Probe returns the owner of a key's document and the remaining lease. If the document has expired, the key counts as free.
 func (l *leaseLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
-	owner, left, err := l.left(func(opts ...options.Lister[options.FindOneOptions]) *mongo.SingleResult {
+	owner, left, err := l.ownerAndLease(func(opts ...options.Lister[options.FindOneOptions]) *mongo.SingleResult {
 		return l.FindOne(ctx, l.named(key), opts...)
 	})
 	switch {

@@ -59,7 +59,7 @@ func (serverClock) renewal(ttl time.Duration) any {
 	return bson.A{bson.D{{Key: "$set", Value: bson.D{{Key: "expires", Value: end(ttl)}}}}}
 }
 
-func (serverClock) left(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (string, time.Duration, error) {
+func (serverClock) ownerAndLease(find func(...options.Lister[options.FindOneOptions]) *mongo.SingleResult) (string, time.Duration, error) {
 	var found struct {
 		Owner string `bson:"owner"`
 		Left  int64  `bson:"left"`

@@ -41,7 +41,7 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 	return r
 }
 
-// The method start starts a goroutine that renews the grant g whenever a third of its lease has passed. The parameter
+// start starts a goroutine that renews the grant g whenever a third of its lease has passed. The parameter
 // start is the time of the call to Acquire; the times of reported renewals are relative to it.
 //
 // A nested hold has the same name as the outermost hold, whose renewals continue. For a new outermost hold, any earlier

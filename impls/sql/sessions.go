@@ -20,7 +20,7 @@ type session interface {
 	// take requests the named lock and waits at the server. It returns false if another session held the lock during the
 	// whole wait.
 	take(ctx context.Context, name string, wait time.Duration) (bool, error)
-	// The method give releases the named lock. It returns false if the session does not hold this lock.
+	// give releases the named lock. It returns false if the session does not hold this lock.
 	give(ctx context.Context, name string) (bool, error)
 	ping(ctx context.Context) error
 }

@@ -100,7 +100,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 	}
 	mine := impls.Token(l.env.Rand)
 	m := redsync.New(pools...).NewMutex(l.env.Prefix+req.Key, redsync.WithExpiry(req.TTL), redsync.WithTries(l.tries),
-		redsync.WithRetryDelayFunc(l.again), redsync.WithGenValueFunc(func() (string, error) { return mine, nil }))
+		redsync.WithRetryDelayFunc(l.retryDelay), redsync.WithGenValueFunc(func() (string, error) { return mine, nil }))
 	wait := req.Wait
 	if wait <= 0 {
 		wait = math.MaxInt64
@@ -127,7 +127,7 @@ func (l *redSyncLock) Acquire(ctx context.Context, req impls.Request) (impls.Hol
 		SentAfter: max(0, m.Until().Add(-validity).Sub(start))}}, nil
 }
 
-func (l *redSyncLock) again(int) time.Duration {
+func (l *redSyncLock) retryDelay(int) time.Duration {
 	l.env.Tally.Attempt()
 	return l.least + time.Duration(l.env.Rand.Int64N(int64((l.most-l.least)/time.Millisecond)))*time.Millisecond
 }

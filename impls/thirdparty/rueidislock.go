@@ -156,13 +156,13 @@ func (l *rueidisLockLock) Acquire(ctx context.Context, req impls.Request) (impls
 	life, give, err := ask(w, req.Key)
 	switch {
 	case errors.Is(err, rueidislock.ErrNotLocked):
-		w.over(nil)
+		w.endAbandoned(nil)
 		return impls.Hold{}, fmt.Errorf("%w: %w", impls.ErrBusy, err)
 	case err != nil: // the library has already released its keys
-		return impls.Hold{}, w.over(err)
+		return impls.Hold{}, w.endAbandoned(err)
 	case !w.granted():
 		give()
-		return impls.Hold{}, w.over(context.Cause(w))
+		return impls.Hold{}, w.endAbandoned(context.Cause(w))
 	}
 	g := impls.Grant{Key: req.Key, Owner: req.Owner, Token: impls.Token(l.env.Rand), Validity: impls.Unbounded}
 	lost := make(chan struct{})

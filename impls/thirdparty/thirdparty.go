@@ -91,9 +91,9 @@ func (w *attempt) granted() bool {
 	return w.Err() == nil
 }
 
-// over ends an abandoned attempt and returns its error. The error is ErrBusy if the wait timed out, ErrClosed if the lock was
-// closed, and otherwise err.
-func (w *attempt) over(err error) error {
+// endAbandoned ends an abandoned attempt and returns its error. The error is ErrBusy if the wait timed out, ErrClosed
+// if the lock was closed, and otherwise err.
+func (w *attempt) endAbandoned(err error) error {
 	w.granted()
 	gaveUp := w.Err() != nil && w.by.Err() == nil
 	w.end()

@@ -124,7 +124,7 @@ func (l *zkLocks) Acquire(ctx context.Context, req impls.Request) (impls.Hold, e
 	case <-w.Done():
 		known := c.State() == zk.StateHasSession // a connected client can ask the server to end the session, which cancels the request
 		c.Close()
-		if err = w.over(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
+		if err = w.endAbandoned(w.by.Err()); !known && errors.Is(err, impls.ErrBusy) {
 			err = errors.New("the wait ended, and the request may be queued until the session ends")
 		}
 		return impls.Hold{}, err

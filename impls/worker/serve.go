@@ -57,7 +57,7 @@ func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open fu
 		return errors.Join(errors.New("read the first line: the input is empty; lockbench starts a worker and writes to its standard input"), lines.Err())
 	}
 	s := &server{out: json.NewEncoder(out), held: newHeld(), cancels: map[int64]context.CancelFunc{}}
-	o, a, err := first(lines.Bytes(), about)
+	o, a, err := parseOpen(lines.Bytes(), about)
 	if err == nil && o.Describe {
 		return s.out.Encode(a.ready(nil))
 	}
@@ -71,7 +71,7 @@ func Serve(in io.Reader, out io.Writer, about func(Open) (About, error), open fu
 	return errors.Join(err, s.close())
 }
 
-func first(text []byte, about func(Open) (About, error)) (o Open, a About, err error) {
+func parseOpen(text []byte, about func(Open) (About, error)) (o Open, a About, err error) {
 	if err := json.Unmarshal(text, &o); err != nil || o.Version != Version {
 		return o, a, fmt.Errorf("the first line must be of version %d of the worker protocol: %s", Version, quoted(text))
 	}

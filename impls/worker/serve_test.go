@@ -63,14 +63,14 @@ func (f *fake) Release(_ context.Context, g impls.Grant) error {
 	switch {
 	case g.Key == "unsure":
 		return errors.New("the connection broke")
-	case !f.holds(g):
+	case !f.isHeld(g):
 		return impls.ErrNotHeld
 	}
 	f.free <- struct{}{}
 	return nil
 }
 
-func (f *fake) holds(g impls.Grant) bool {
+func (f *fake) isHeld(g impls.Grant) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.free) == 0 && g.Token == fmt.Sprint("t", f.tokens)
