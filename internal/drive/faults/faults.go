@@ -36,9 +36,9 @@ func (f Fault) NotFor(l impls.Impl) string {
 	usual := Scene{TTL: UsualTTL, Deployment: l.Deployment, Processes: 3}
 	plan := f.Plan(usual)
 	switch {
-	case l.Store != "redis" && plan.does(RedisOnly):
+	case l.Store != "redis" && plan.hasVerb(RedisOnly):
 		return "supported for Redis only"
-	case usual.Servers() > 1 && plan.does(needsReplica):
+	case usual.Servers() > 1 && plan.hasVerb(needsReplica):
 		return "its servers have no replicas"
 	case f.Only != nil:
 		return f.Only(l)
@@ -46,8 +46,8 @@ func (f Fault) NotFor(l impls.Impl) string {
 	return ""
 }
 
-// does reports whether the plan has a step whose verb matches. The function is decides which verbs match.
-func (p Plan) does(is func(Verb) bool) bool {
+// hasVerb reports whether the plan has a step for whose verb the function is returns true.
+func (p Plan) hasVerb(is func(Verb) bool) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return is(s.Do.Verb) })
 }
 

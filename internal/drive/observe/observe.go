@@ -181,7 +181,7 @@ func (w *watch) record(name string, found []servers.Entry, call time.Duration) {
 		w.keys[name] = k
 	}
 	found = k.numbered(found)
-	if k.seen && call-k.at < w.TTL/8 && same(k.last, found) {
+	if k.seen && call-k.at < w.TTL/8 && sameEntries(k.last, found) {
 		return
 	}
 	k.last, k.at, k.seen = found, call, true
@@ -228,8 +228,8 @@ func longer(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// same reports whether two observations have the same entries with the same content.
-func same(a, b []servers.Entry) bool {
+// sameEntries reports whether two observations have the same entries with the same content.
+func sameEntries(a, b []servers.Entry) bool {
 	if len(a) != len(b) {
 		return false
 	}

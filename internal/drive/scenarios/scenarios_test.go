@@ -87,7 +87,7 @@ func TestEveryFaultIsShown(t *testing.T) {
 	for _, c := range cells(t) {
 		acted[c.Fault.Name] = true
 		for _, e := range c.Lock.Expected(situation(c)) {
-			shown[said(c.Lock, e)] = true
+			shown[expectationText(c.Lock, e)] = true
 		}
 	}
 	for _, f := range faults.All() {
@@ -98,8 +98,8 @@ func TestEveryFaultIsShown(t *testing.T) {
 	missing := map[string]bool{}
 	for _, l := range catalog.Own() {
 		for _, e := range l.Expect {
-			if (e.Expected == histories.ToBeViolated || e.Deployment != "") && e.Fault != "none" && !shown[said(l, e)] {
-				missing[said(l, e)] = true
+			if (e.Expected == histories.ToBeViolated || e.Deployment != "") && e.Fault != "none" && !shown[expectationText(l, e)] {
+				missing[expectationText(l, e)] = true
 			}
 		}
 	}
@@ -108,6 +108,6 @@ func TestEveryFaultIsShown(t *testing.T) {
 	}
 }
 
-func said(l impls.Impl, e impls.Expectation) string {
+func expectationText(l impls.Impl, e impls.Expectation) string {
 	return fmt.Sprintf("of %s %s %s under %s %s %s", l.Name, e.Property, e.Expected, e.Fault, e.Workload, e.Deployment)
 }

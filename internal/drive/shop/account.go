@@ -40,9 +40,11 @@ func (a *account) tell(steps []Step) []histories.Op {
 	return a.ops
 }
 
-// early returns the earliest possible history time of a time on the service's clock. late returns the latest.
-func (a *account) early(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
-func (a *account) late(at time.Duration) time.Duration  { return min(a.received, a.latest+at) }
+// earliestTime returns the earliest possible history time of a time on the service's clock.
+func (a *account) earliestTime(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
+
+// latestTime returns the latest possible history time of a time on the service's clock.
+func (a *account) latestTime(at time.Duration) time.Duration { return min(a.received, a.latest+at) }
 
 func (a *account) one(steps []Step) {
 	a.number = a.hold()
@@ -54,7 +56,7 @@ func (a *account) one(steps []Step) {
 	end := a.received
 	for _, s := range inside {
 		if s.Kind == histories.Release || s.Kind == histories.Lost {
-			end = min(end, a.early(s.Called))
+			end = min(end, a.earliestTime(s.Called))
 		}
 	}
 	room := time.Duration(2*len(inside) + 2) // minimum duration of the hold: 1 ns for each operation and for each gap between operations
@@ -69,13 +71,13 @@ func (a *account) one(steps []Step) {
 	for i, s := range inside {
 		switch {
 		case s.Kind == histories.Release && placed:
-			a.add(a.op(s, end, max(end, a.late(s.Returned))))
+			a.add(a.op(s, end, max(end, a.latestTime(s.Returned))))
 		case s.Kind == histories.Lost && placed:
 			a.ops = append(a.ops, a.op(s, end, end)) // the loss may overlap other operations of the client
 		case s.Kind != histories.Release && s.Kind != histories.Lost:
 			latest := end - time.Duration(2*(len(inside)-i))
-			call := min(max(a.last+1, a.early(s.Called)), latest)
-			a.add(a.op(s, call, min(max(call, a.late(s.Returned)), latest)))
+			call := min(max(a.last+1, a.earliestTime(s.Called)), latest)
+			a.add(a.op(s, call, min(max(call, a.latestTime(s.Returned)), latest)))
 		}
 	}
 }
@@ -83,8 +85,8 @@ func (a *account) one(steps []Step) {
 // acquire returns the history operation for an acquire. The recorded request time may be later than the actual one. The
 // lease validity is then shortened by the difference. Thus the recorded lease does not end too late.
 func (a *account) acquire(s Step) histories.Op {
-	sent := a.early(s.Called) + s.SentAfter
-	op := a.op(s, max(a.last+1, a.early(s.Called)), a.late(s.Returned))
+	sent := a.earliestTime(s.Called) + s.SentAfter
+	op := a.op(s, max(a.last+1, a.earliestTime(s.Called)), a.latestTime(s.Returned))
 	op.Return = max(op.Return, op.Call)
 	op.SentAfter, op.Validity, op.Depth, op.Fence = max(0, sent-op.Call), s.Validity, s.Depth, s.Fence
 	if over := op.Call + op.SentAfter - sent; over > 0 && op.Validity > over {

@@ -115,7 +115,8 @@ func checkOps(t *testing.T, o truth, ops []histories.Op) (placed int) {
 	return placed
 }
 
-// TestLostHold checks that a recorded hold ends when the client noticed the loss of the lock, or earlier.
+// TestLostHold checks that a recorded hold ends no later than the time at which the client noticed the loss of
+// the lock.
 func TestLostHold(t *testing.T) {
 	ms := time.Millisecond
 	steps := []Step{

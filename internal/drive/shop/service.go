@@ -141,7 +141,7 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 		return Failed
 	}
 	if left <= 0 {
-		return v.nothing(h.Key)
+		return v.recordEmpty(h.Key)
 	}
 	if v.work(h.Lost); isLost(h.Lost) {
 		v.did(v.now(), Step{Kind: histories.Lost, Key: h.Key}, nil)
@@ -157,9 +157,9 @@ func (v *visit) under(ctx context.Context, h impls.Hold) Outcome {
 	return Sold
 }
 
-// The method nothing records that a segment of the stock is empty. It returns SoldOut if all segments are empty.
+// recordEmpty records that a segment of the stock is empty. It returns SoldOut if all segments are empty.
 // Otherwise it returns elsewhere, and the service tries another segment.
-func (v *visit) nothing(key string) Outcome {
+func (v *visit) recordEmpty(key string) Outcome {
 	if v.empty[key] = true; len(v.empty) < v.segments {
 		return elsewhere
 	}

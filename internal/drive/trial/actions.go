@@ -55,8 +55,8 @@ func (w *world) stop(a faults.Action) (inject.Effect, error) {
 	return effectOf(resumes), errors.Join(errs...)
 }
 
-// each calls all functions and joins their errors.
-func each(all []func() error) error {
+// callAll calls all functions and joins their errors.
+func callAll(all []func() error) error {
 	var errs []error
 	for _, do := range all {
 		errs = append(errs, do())

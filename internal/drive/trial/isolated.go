@@ -26,7 +26,7 @@ func (t *trial) openApart(ctx context.Context) error {
 		}
 		t.later(t.stage.close)
 	}
-	return t.stage.take(ctx, t)
+	return t.stage.prepare(ctx, t)
 }
 
 // program returns the program that runs the lock of the cell in a separate process.
@@ -43,7 +43,7 @@ func OwnWorker() ([]string, error) {
 	return []string{self, "worker"}, err
 }
 
-func since(before, after map[string]float64) map[string]float64 {
+func subtract(before, after map[string]float64) map[string]float64 {
 	for name, n := range before {
 		after[name] -= n
 	}

@@ -121,7 +121,7 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 		var stock counted
 		var errStock error
 		lock, err := s.counting(ctx, s.group, func() {
-			stock, errStock = s.counting(ctx, s.stocked, func() { crowd.Sell(running, s.sellWithin()) })
+			stock, errStock = s.counting(ctx, s.stocked, func() { crowd.Sell(running, s.sellTimeout()) })
 		})
 		if err := errors.Join(err, errStock); err != nil {
 			return err
@@ -135,9 +135,9 @@ func (s *sale) drive(ctx context.Context, rec *histories.Recorder) error {
 	})
 }
 
-// sellWithin returns the time limit for selling all items. It is 30 s plus three times the duration of the sales if they
-// happen one after another.
-func (s *sale) sellWithin() time.Duration {
+// sellTimeout returns the time limit for selling all items. It is 30 s plus, for each item, three times
+// the duration of one sale.
+func (s *sale) sellTimeout() time.Duration {
 	return 30*time.Second + time.Duration(s.Params.Stock)*3*(s.Params.Hold+5*time.Millisecond)
 }
 

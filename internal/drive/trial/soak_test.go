@@ -54,8 +54,8 @@ type tally struct {
 	absent    int // number of trials with the result not applicable
 }
 
-// of returns the number of trials in which the property was applicable.
-func (y *tally) of() int { return y.met + y.not + y.undecided }
+// applicable returns the number of trials in which the property was applicable.
+func (y *tally) applicable() int { return y.met + y.not + y.undecided }
 
 // TestSoak runs many trials with faults. Four locks (see soakCells) run under every fault under which a property is
 // expected to hold. Every lock runs under each fault that is expected to violate a property. TestSoak fails after any
@@ -218,11 +218,11 @@ func (y *tally) add(f checker.Finding) (odd bool) {
 func (y *tally) complaint() string {
 	switch {
 	case y.expected == histories.ToHold && y.not > 0:
-		return fmt.Sprintf("%s was expected to hold and violated in %d of %d trials", y.property, y.not, y.of())
-	case y.expected == histories.ToHold && y.undecided > max(1, y.of()/20):
-		return fmt.Sprintf("%s was expected to hold and undecided in %d of %d trials", y.property, y.undecided, y.of())
-	case y.expected == histories.ToBeViolated && y.not > max(1, y.of()/20):
-		return fmt.Sprintf("%s was expected to be violated, which %d of %d trials did not detect", y.property, y.not, y.of())
+		return fmt.Sprintf("%s was expected to hold and violated in %d of %d trials", y.property, y.not, y.applicable())
+	case y.expected == histories.ToHold && y.undecided > max(1, y.applicable()/20):
+		return fmt.Sprintf("%s was expected to hold and undecided in %d of %d trials", y.property, y.undecided, y.applicable())
+	case y.expected == histories.ToBeViolated && y.not > max(1, y.applicable()/20):
+		return fmt.Sprintf("%s was expected to be violated, which %d of %d trials did not detect", y.property, y.not, y.applicable())
 	}
 	return ""
 }
@@ -234,7 +234,7 @@ func tooManyXPass(cells []*soakCell) string {
 	for _, c := range cells {
 		for _, y := range c.tallies {
 			if y.expected == histories.ToBeViolated {
-				xpass, all = xpass+y.not, all+y.of()
+				xpass, all = xpass+y.not, all+y.applicable()
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 		bound, n, start.Format(time.DateOnly), time.Since(start).Round(time.Second), runtime.Version(), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), strings.Join(version, ", "), begun, soakAtOnce)
 	fmt.Fprintf(&b, "In %d trials %d properties were judged that are expected to hold: %d FAIL, %d inconclusive. Of %d expected violations %d were detected (xfail).\n%d more trials were discarded and repeated: their fault could not be verified, or a process was paused by no fault.\n%d were not replaced, since all of %d attempts were discarded.\n",
-		trials, hold.of(), hold.not, hold.undecided, violated.of(), violated.met, discarded, abandoned, attempts)
+		trials, hold.applicable(), hold.not, hold.undecided, violated.applicable(), violated.met, discarded, abandoned, attempts)
 	fmt.Fprintf(&b, "An interval is that of 95 %% after Wilson.\n\n## Expected to hold\n\n| cell | trials | discarded | longest | properties | FAIL | rate |\n|---|--:|--:|--:|---|--:|--:|\n")
 	for _, c := range cells {
 		c.expectedToHold(&b)
@@ -52,7 +52,7 @@ func soakSummary(cells []*soakCell, n int, start time.Time) string {
 	for _, c := range cells {
 		for _, y := range c.tallies {
 			if y.expected == histories.ToBeViolated {
-				fmt.Fprintf(&b, "| %s | %d | %d | %.1f s | %s | %d of %d | %s |\n", c, c.done, c.discarded, c.longest.Seconds(), y.property, y.met, y.of(), wilson(y.met, y.of()))
+				fmt.Fprintf(&b, "| %s | %d | %d | %.1f s | %s | %d of %d | %s |\n", c, c.done, c.discarded, c.longest.Seconds(), y.property, y.met, y.applicable(), wilson(y.met, y.applicable()))
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func (c *soakCell) expectedToHold(b *strings.Builder) {
 		}
 		name := y.property
 		switch {
-		case y.of() == 0:
+		case y.applicable() == 0:
 			name += " (no evidence)"
 		case y.undecided > 0:
 			name += fmt.Sprintf(" (%d undecided)", y.undecided)

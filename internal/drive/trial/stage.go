@@ -43,7 +43,7 @@ type seat struct {
 	group   *servers.Group   // servers on which the process opened the lock
 }
 
-// newStage returns a stage without processes. The method take starts them.
+// newStage returns a stage without processes. The method prepare starts them.
 func newStage(program impls.Program) (*stage, error) {
 	keeper, err := children.New()
 	if err != nil {
@@ -58,13 +58,13 @@ func newStage(program impls.Program) (*stage, error) {
 
 func (s *stage) close() error {
 	all := append(slices.Clone(s.seats), s.fresh)
-	err := servers.Each(len(all), func(i int) error { return errors.Join(all[i].leave(), all[i].unlink()) })
+	err := servers.Each(len(all), func(i int) error { return errors.Join(all[i].endWorker(), all[i].unlink()) })
 	return errors.Join(err, s.guarded.Close(), s.keeper.Close())
 }
 
-// take prepares the stage for a trial. It starts the missing processes and connects all processes to the trial's
+// prepare prepares the stage for a trial. It starts the missing processes and connects all processes to the trial's
 // servers.
-func (s *stage) take(ctx context.Context, t *trial) error {
+func (s *stage) prepare(ctx context.Context, t *trial) error {
 	s.watch.Store(t.watch)
 	register := t.Workload.Register()
 	s.guarded.Use(register)
@@ -95,7 +95,7 @@ func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
 func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	asked := t.group.Front()
 	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil {
-		if err := errors.Join(x.leave(), x.unlink()); err != nil {
+		if err := errors.Join(x.endWorker(), x.unlink()); err != nil {
 			return err
 		}
 	}
@@ -142,8 +142,8 @@ func (x *seat) unlink() error {
 	return errors.Join(errs...)
 }
 
-// leave ends the worker process of the seat.
-func (x *seat) leave() (err error) {
+// endWorker ends the worker process of the seat.
+func (x *seat) endWorker() (err error) {
 	if x.process != nil {
 		err = x.process.Close()
 		x.process = nil
@@ -160,7 +160,7 @@ func (s *stage) clear() error {
 			l.Heal()
 		}
 		if x.process != nil && !x.process.Idle() {
-			errs = append(errs, x.leave())
+			errs = append(errs, x.endWorker())
 		}
 	}
 	return errors.Join(errs...)
@@ -209,14 +209,14 @@ func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
 	if err = errors.Join(err, x.stage.clear()); err != nil {
 		return p, errors.Join(err, x.stop()) // the state of the servers is unknown after an error
 	}
-	return p, x.after(c)
+	return p, x.stopChangedServers(c)
 }
 
 // changing lists the actions whose effect on servers cannot be undone.
 var changing = []faults.Verb{faults.Down, faults.Unlink, faults.Failover, faults.Depose, faults.Jump, faults.Drift}
 
-// after stops the servers if a fault of the trial has changed them.
-func (x *Stage) after(c Cell) error {
+// stopChangedServers stops the servers if a fault of the trial has changed them.
+func (x *Stage) stopChangedServers(c Cell) error {
 	if x.group == nil {
 		return nil
 	}

@@ -188,12 +188,12 @@ func (t *trial) counting(ctx context.Context, g *servers.Group, do func()) (c co
 		// negative.
 		before := t.seen.Counters()
 		do()
-		observed := since(before, t.seen.Counters())
+		observed := subtract(before, t.seen.Counters())
 		if c.After, err = read(); c.After != nil {
-			c.After = since(observed, c.After)
+			c.After = subtract(observed, c.After)
 		}
 	}
-	c.Network = since(passed, t.world.network())
+	c.Network = subtract(passed, t.world.network())
 	return c, err
 }
 

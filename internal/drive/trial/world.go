@@ -113,7 +113,7 @@ func effectOf(heals []func() error) inject.Effect {
 	if heals == nil {
 		return inject.Effect{}
 	}
-	return inject.Effect{Heal: func() error { return each(heals) }}
+	return inject.Effect{Heal: func() error { return callAll(heals) }}
 }
 
 // judgeDelay discards the trial if an action on servers took too long to show what its plan describes. A restart must

@@ -75,15 +75,15 @@ func grantOf(r worker.Request, l worker.Line) impls.Grant {
 
 func (l remoteLock) Release(ctx context.Context, g impls.Grant) error {
 	l.p.released(g)
-	err := outcome(l.p.call(ctx, l.on("release", g), 0))
+	err := outcome(l.p.call(ctx, l.holdRequest("release", g), 0))
 	if err == nil || errors.Is(err, impls.ErrNotHeld) {
 		l.p.freed(g)
 	}
 	return err
 }
 
-// on returns a request for the hold that the grant g created.
-func (l remoteLock) on(do string, g impls.Grant) worker.Request {
+// holdRequest returns a request for the hold that the grant g created.
+func (l remoteLock) holdRequest(do string, g impls.Grant) worker.Request {
 	g.Key = l.prefix + g.Key
 	return worker.RequestOn(do, g)
 }
@@ -94,7 +94,7 @@ func (l remoteLock) Renew(ctx context.Context, g impls.Grant) (impls.Grant, erro
 		return g, fmt.Errorf("renew: the worker %s does not announce the capability %q", l.p.Ready.Name, worker.CanRenew)
 	}
 	call := time.Now()
-	line, err := l.p.call(ctx, l.on("renew", g), 0)
+	line, err := l.p.call(ctx, l.holdRequest("renew", g), 0)
 	if err = outcome(line, err); err == nil {
 		g.SentAfter, g.Validity = min(time.Duration(line.SentAfter), time.Since(call)), time.Duration(line.Validity)
 	}
@@ -168,8 +168,8 @@ type hold struct {
 	after atomic.Int64 // time from the acquire to the loss
 }
 
-// remembered is the number of requests after which a released or lost hold may be deleted from the map holds. It bounds
-// the size of the map.
+// remembered is the number of requests after which a released or lost hold may be removed from a holds map. It
+// bounds the size of the map.
 const remembered = 1 << 16
 
 func (h holds) begin(id int64) {

@@ -136,7 +136,7 @@ func (p *Process) read(out *os.File, first chan<- error) {
 	for err == nil && lines.Scan() {
 		var l worker.Line
 		if l, err = worker.ReadLine(lines.Bytes()); err == nil {
-			err = p.take(l)
+			err = p.handleLine(l)
 		}
 	}
 	if err == nil {
@@ -161,9 +161,9 @@ func (p *Process) ending(err error) error {
 	}
 }
 
-// take handles a line from the process: a report, or an answer to a request. If the caller of an acquire no longer
-// waits, take releases the grant.
-func (p *Process) take(l worker.Line) error {
+// handleLine handles a line from the process: a report, or an answer to a request. If the caller of an acquire no
+// longer waits, handleLine releases the grant.
+func (p *Process) handleLine(l worker.Line) error {
 	if l.Lost != 0 || l.Renewed != 0 {
 		p.notice(l)
 		return nil

@@ -52,13 +52,13 @@ func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Du
 		if err := p.Kill(); err != nil {
 			t.Error(err)
 		}
-		gone(t, p)
+		checkExited(t, p)
 	})
 	return p
 }
 
-// gone checks that the process has exited and that its output was read to the end.
-func gone(t *testing.T, p *Process) {
+// checkExited checks that the process has exited and that its output was read to the end.
+func checkExited(t *testing.T, p *Process) {
 	t.Helper()
 	for what, done := range map[string]<-chan struct{}{"the process": p.child.Done(), "the reader": p.gone} {
 		select {
@@ -149,7 +149,7 @@ func TestMisbehaviour(t *testing.T) {
 					t.Errorf("%v\nwant %q in it", failed, part)
 				}
 			}
-			gone(t, p)
+			checkExited(t, p)
 			if err := p.Running(t.Context()); !errors.Is(err, workloads.ErrGone) {
 				t.Errorf("a later request: %v", err)
 			}
@@ -168,7 +168,7 @@ func TestWorkerThatReadsNothing(t *testing.T) {
 	if err := p.Failed(); err == nil || !strings.Contains(err.Error(), "did not read a request within 200ms") {
 		t.Errorf("%v", err)
 	}
-	gone(t, p)
+	checkExited(t, p)
 }
 
 // TestCallWithoutLimit checks that a call without a timeout fails if the process stops answering pings.
@@ -211,7 +211,7 @@ func TestKillEndsEveryCall(t *testing.T) {
 	if err := p.Failed(); err != nil {
 		t.Errorf("Failed after Kill: %v", err)
 	}
-	gone(t, p)
+	checkExited(t, p)
 }
 
 // asked returns the number of requests sent so far.
@@ -323,7 +323,7 @@ func TestLockOfAProcess(t *testing.T) {
 	if err != nil || p.Failed() != nil {
 		t.Errorf("%v, %v", err, p.Failed())
 	}
-	gone(t, p)
+	checkExited(t, p)
 }
 
 func TestCloseKillsHungWorker(t *testing.T) {
@@ -333,7 +333,7 @@ func TestCloseKillsHungWorker(t *testing.T) {
 	if err := p.Close(); err != nil || p.Failed() != nil {
 		t.Errorf("%v, %v", err, p.Failed())
 	}
-	gone(t, p)
+	checkExited(t, p)
 }
 
 func TestHoldsAreBounded(t *testing.T) {

@@ -118,16 +118,16 @@ func state(pid int) string {
 	return string(says[:1])
 }
 
-// runs reports whether a process exists and is not a zombie. A paused process counts as running.
-func runs(pid int) bool { s := state(pid); return s != "" && s != "Z" }
+// isRunning reports whether a process exists and is not a zombie. A paused process counts as running.
+func isRunning(pid int) bool { s := state(pid); return s != "" && s != "Z" }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// eventually waits until a condition holds. After a timeout it fails the test.
-func eventually(t *testing.T, what string, is func() bool) {
+// waitUntil waits until a condition holds. After a timeout it fails the test.
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -165,7 +165,7 @@ func startHarness(t *testing.T, how string) harness {
 		t.Fatal(err)
 	}
 	_, err = fmt.Fscan(bufio.NewReader(out), &h.child, &h.grandchild, &h.keeper, &h.dir)
-	if err != nil || !runs(h.child) || !runs(h.grandchild) || !runs(h.keeper) || !exists(h.dir) {
+	if err != nil || !isRunning(h.child) || !isRunning(h.grandchild) || !isRunning(h.keeper) || !exists(h.dir) {
 		t.Errorf("the harness did not start a child: %+v, %v", h, err)
 	}
 	return h
@@ -177,7 +177,7 @@ func (h harness) die(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = h.Wait() // ignore the error; the process was killed
-	eventually(t, "the child is gone", func() bool { return !runs(h.child) })
+	waitUntil(t, "the child is gone", func() bool { return !isRunning(h.child) })
 }
 
 func TestKilledHarnessLeavesNothing(t *testing.T) {
@@ -191,9 +191,9 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 				t.Errorf("states %s and %s", state(h.child), state(h.grandchild))
 			}
 			h.die(t)
-			eventually(t, "what the child started is gone", func() bool { return !runs(h.grandchild) })
-			eventually(t, "its folder is gone", func() bool { return !exists(h.dir) })
-			eventually(t, "the keeper is gone", func() bool { return !runs(h.keeper) })
+			waitUntil(t, "what the child started is gone", func() bool { return !isRunning(h.grandchild) })
+			waitUntil(t, "its folder is gone", func() bool { return !exists(h.dir) })
+			waitUntil(t, "the keeper is gone", func() bool { return !isRunning(h.keeper) })
 		})
 	}
 }
@@ -286,7 +286,7 @@ func TestKillPausedGroup(t *testing.T) {
 	if f.State() != "signal: killed" {
 		t.Error(f.State())
 	}
-	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
+	waitUntil(t, "what it started is gone", func() bool { return !isRunning(f.grandchild) })
 	for _, do := range []func() error{f.Pause, f.Resume} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "has ended (signal: killed)") {
 			t.Errorf("signal to a dead child: %v", err)
@@ -314,7 +314,7 @@ func TestDescendantsEndWithChild(t *testing.T) {
 	if err := syscall.Kill(f.Pid(), syscall.SIGKILL); err != nil { // kill only the child, not the rest of its process group
 		t.Fatal(err)
 	}
-	eventually(t, "what it started is gone", func() bool { return !runs(f.grandchild) })
+	waitUntil(t, "what it started is gone", func() bool { return !isRunning(f.grandchild) })
 }
 
 func TestState(t *testing.T) {

@@ -52,7 +52,7 @@ func familyOf(leader int) ([]procfs.ProcStat, error) {
 	}
 	var members []procfs.ProcStat
 	for _, p := range all {
-		if lives(p) && (p.PGRP == leader || descends(all, p, leader)) {
+		if isAlive(p) && (p.PGRP == leader || descends(all, p, leader)) {
 			members = append(members, p)
 		}
 	}
@@ -76,7 +76,7 @@ func otherGroups(leader int) []int {
 	all, _ := processes()
 	var groups []int
 	for _, p := range all {
-		if lives(p) && descends(all, p, leader) && p.PGRP != leader && p.PGRP != all[os.Getpid()].PGRP && p.PGRP > 1 && !slices.Contains(groups, p.PGRP) {
+		if isAlive(p) && descends(all, p, leader) && p.PGRP != leader && p.PGRP != all[os.Getpid()].PGRP && p.PGRP > 1 && !slices.Contains(groups, p.PGRP) {
 			groups = append(groups, p.PGRP)
 		}
 	}
@@ -96,7 +96,7 @@ func threadStates(leader int) (string, error) {
 			continue // the process has ended
 		}
 		for _, t := range threads {
-			if stat, err := t.Stat(); err == nil && lives(stat) {
+			if stat, err := t.Stat(); err == nil && isAlive(stat) {
 				states.WriteString(stat.State)
 			}
 		}
@@ -104,4 +104,4 @@ func threadStates(leader int) (string, error) {
 	return states.String(), nil
 }
 
-func lives(p procfs.ProcStat) bool { return p.State != "Z" && p.State != "X" }
+func isAlive(p procfs.ProcStat) bool { return p.State != "Z" && p.State != "X" }

@@ -4,9 +4,9 @@ package children
 
 import "syscall"
 
-// The function apart returns process attributes that put the keeper into a new session. Signals to the session of
+// newSessionAttr returns process attributes that put the keeper into a new session. Signals to the session of
 // lockbench, such as Ctrl-C, then do not reach the keeper.
-func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func newSessionAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(leader int) error { return syscall.Kill(-leader, syscall.SIGKILL) }
 

@@ -10,7 +10,7 @@ import (
 // inOwnGroup returns nil on systems without process groups. No child can be started there, so the result is not used.
 func inOwnGroup(*syscall.SysProcAttr) *syscall.SysProcAttr { return nil }
 
-func apart() *syscall.SysProcAttr { return nil }
+func newSessionAttr() *syscall.SysProcAttr { return nil }
 
 var errNoGroups = errors.New("this system has no process groups")
 

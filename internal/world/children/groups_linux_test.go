@@ -49,7 +49,7 @@ func TestOtherGroups(t *testing.T) {
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Kill(); err != nil || runs(apart) {
+	if err := c.Kill(); err != nil || isRunning(apart) {
 		t.Errorf("state after Kill: %q, %v", state(apart), err)
 	}
 }
@@ -68,7 +68,7 @@ func TestKeeperKillsPausedGroup(t *testing.T) {
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); runs(apart); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); isRunning(apart); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("state %q, want T", state(apart))
 		}

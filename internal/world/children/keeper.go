@@ -53,7 +53,7 @@ type Keeper struct {
 // the keeper.
 func New() (*Keeper, error) {
 	cmd := exec.Command("/bin/sh", "-c", keeperScript, "lockbench-keeper")
-	cmd.Dir, cmd.SysProcAttr = "/", apart()
+	cmd.Dir, cmd.SysProcAttr = "/", newSessionAttr()
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("open a pipe to the keeper: %w", err)

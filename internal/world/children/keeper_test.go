@@ -36,7 +36,7 @@ func TestKeeperKillsListedGroups(t *testing.T) {
 	if err := k.pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the keeper ends", func() bool { return k.script.endsWithin(0) })
+	waitUntil(t, "the keeper ends", func() bool { return k.script.endsWithin(0) })
 	if !left.endsWithin(killTimeout) || exists(dir) {
 		t.Errorf("process ended: %t, folder exists: %t", left.endsWithin(0), exists(dir))
 	}

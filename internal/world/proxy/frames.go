@@ -119,10 +119,10 @@ func (s *scanner) withHeld(more []byte) []byte {
 // not RESP. whole is true if a frame is complete.
 func (s *scanner) step(text string) (n int, whole bool) {
 	if s.bulk > 0 {
-		return s.string(text, 0)
+		return s.scanString(text, 0)
 	}
 	if n = s.plain(text); n > 0 {
-		return n, s.value()
+		return n, s.endValue()
 	}
 	n = s.seen + strings.IndexByte(text[s.seen:], '\n') + 1
 	if n == s.seen {
@@ -227,7 +227,7 @@ func (s *scanner) header(line, text string) (n int, whole bool) {
 		return 0, false
 	}
 	s.keep(value)
-	return len(line), s.value()
+	return len(line), s.endValue()
 }
 
 // begin starts to parse a string of size bytes at text[at]. It stores at most maxArg bytes of the string.
@@ -240,12 +240,12 @@ func (s *scanner) begin(size int, text string, at int) (n int, whole bool) {
 		s.keep(text[at : at+kept])
 	}
 	s.bulk = size + len("\r\n")
-	return s.string(text, at)
+	return s.scanString(text, at)
 }
 
-// The method string parses a RESP string, or the rest of it, and its line end. It begins at text[at] and parses the
+// scanString parses a RESP string, or the rest of it, and its line end. It begins at text[at] and parses the
 // bytes that have arrived. It returns the index after the last parsed byte. whole is true if the frame is complete.
-func (s *scanner) string(text string, at int) (n int, whole bool) {
+func (s *scanner) scanString(text string, at int) (n int, whole bool) {
 	n = at + min(len(text)-at, max(0, s.bulk-len("\r\n")))
 	s.bulk -= n - at
 	for ; s.bulk > 0 && s.bulk <= len("\r\n") && n < len(text); n++ {
@@ -255,7 +255,7 @@ func (s *scanner) string(text string, at int) (n int, whole bool) {
 		}
 		s.bulk--
 	}
-	return n, s.bulk == 0 && s.value()
+	return n, s.bulk == 0 && s.endValue()
 }
 
 func (s *scanner) array(kind byte, text string) (whole bool) {
@@ -278,12 +278,12 @@ func (s *scanner) array(kind byte, text string) (whole bool) {
 	case kind == '|':
 		return false
 	}
-	return s.value() // an empty or null array is complete at once
+	return s.endValue() // an empty or null array is complete at once
 }
 
-// The method value updates the stack of incomplete arrays (field open) after a complete value. It removes the arrays
+// endValue updates the stack of incomplete arrays (field open) after a complete value. It removes the arrays
 // that this value completes. The result is true if the frame is complete.
-func (s *scanner) value() (whole bool) {
+func (s *scanner) endValue() (whole bool) {
 	for len(s.open) > 0 {
 		top := &s.open[len(s.open)-1]
 		top.left--

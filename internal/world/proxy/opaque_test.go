@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// answers starts a server with a protocol that the proxy does not know. To each byte, the server replies with the byte
-// plus one.
-func answers(t *testing.T) string {
+// startOpaqueServer starts a server with a protocol that the proxy does not know. To each byte, the server replies with
+// the byte plus one.
+func startOpaqueServer(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func answers(t *testing.T) string {
 
 func dialOpaque(t *testing.T) (*Link, net.Conn) {
 	t.Helper()
-	l, err := Listen(answers(t), Opaque)
+	l, err := Listen(startOpaqueServer(t), Opaque)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type pairing struct {
 	waiting []asked    // commands that have not been answered, oldest first
 	pushes  bool       // whether the last subscription was confirmed with a RESP3 push; messages then arrive only as pushes
 	subs    [3]int     // number of subscriptions of each kind: channels, patterns and shard channels
-	totals  [3]string  // number of subscriptions in the last confirmation, by kind; channels and patterns share one number
+	totals  [3]string  // subscription count in the server's last confirmation, by kind; the count of channels includes patterns
 }
 
 type asked struct {
@@ -165,7 +165,7 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 		for p := range s.pieces(chunk) {
 			part := Part{Bytes: p.bytes}
 			if p.whole {
-				c.meet(s, &p.frame, &part)
+				c.classify(s, &p.frame, &part)
 			}
 			if !yield(part) {
 				return
@@ -177,9 +177,9 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 	}
 }
 
-// meet classifies the complete frame f as a command, a reply or a published message, and stores the result in part.
+// classify classifies the complete frame f as a command, a reply or a published message, and stores the result in part.
 // Empty lines and empty arrays are not commands, because servers do not reply to them.
-func (c *Conversation) meet(s *scanner, f *frame, part *Part) {
+func (c *Conversation) classify(s *scanner, f *frame, part *Part) {
 	part.begun = f.begun
 	switch {
 	case !s.requests:
@@ -210,7 +210,7 @@ func (c *Conversation) Whole(chunk []byte, fromClient bool) (part Part, ok bool)
 		return part, false
 	}
 	part.Bytes = chunk
-	c.meet(s, &f, &part)
+	c.classify(s, &f, &part)
 	return part, true
 }
 

@@ -22,11 +22,11 @@ func settles(t testing.TB) {
 	t.Helper()
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
-		eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+		waitUntil(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
 	})
 }
 
-func eventually(t testing.TB, what string, is func() bool) {
+func waitUntil(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(soon); !is(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -113,8 +113,8 @@ func (p rawClient) hear(want string) {
 	}
 }
 
-// The method ends waits for the end of the stream. It fails the test if further bytes arrive or the stream stays open.
-func (p rawClient) ends() {
+// awaitEnd waits for the end of the stream. It fails the test if further bytes arrive or the stream stays open.
+func (p rawClient) awaitEnd() {
 	p.t.Helper()
 	_ = p.SetReadDeadline(time.Now().Add(soon))
 	rest, err := io.ReadAll(p)
@@ -147,7 +147,7 @@ func TestForwardsBytes(t *testing.T) {
 		p.say("\n")
 		p.hear("+b\r\n")
 		_ = p.CloseWrite() // the server answers and then closes the connection
-		p.ends()
+		p.awaitEnd()
 	}
 }
 
@@ -195,7 +195,7 @@ func TestGarbage(t *testing.T) {
 		}
 		_ = p.CloseWrite()
 		p.hear(garbage)
-		p.ends()
+		p.awaitEnd()
 		if after := l.Counters().Commands; after != before {
 			t.Errorf("%q was counted as %d commands", garbage, after-before)
 		}
@@ -236,7 +236,7 @@ func TestFates(t *testing.T) {
 				p.silence()
 				_ = p.CloseWrite()
 			}
-			p.ends()
+			p.awaitEnd()
 			if got := <-met; got.Name != "B" || got.Args[0] != "b" || got.Nth != 2 || got.Conn != 1 {
 				t.Errorf("called with %+v", got)
 			}
@@ -299,7 +299,7 @@ func TestRulesInOrder(t *testing.T) {
 	p := dial(t, l.Addr())
 	p.say("a\r\nb\r\n")
 	p.hear("+a\r\n")
-	p.ends()
+	p.awaitEnd()
 	if err := l.Close(); err != nil { // Close waits until no rule is running
 		t.Error(err)
 	}
@@ -325,12 +325,12 @@ func TestCut(t *testing.T) {
 			busy.say("a\r\n")
 			busy.silence()
 			late.silence()
-			eventually(t, "the other direction arrived", func() bool { return l.Counters().Sent-3 >= c.sent })
+			waitUntil(t, "the other direction arrived", func() bool { return l.Counters().Sent-3 >= c.sent })
 			if sent := l.Counters().Sent - 3; sent != c.sent {
 				t.Errorf("%d bytes arrived, want %d", sent, c.sent)
 			}
 			l.Cut(Open)
-			busy.ends()
+			busy.awaitEnd()
 			for _, p := range []rawClient{idle, late} {
 				p.say("y\r\n")
 				p.hear("+y\r\n")
@@ -347,7 +347,7 @@ func TestCutHidesTheEnd(t *testing.T) {
 	l := listen(t, addr)
 	p := dial(t, l.Addr())
 	p.say("a\r\n")
-	eventually(t, "the server has been reached", func() bool { return l.Counters().Sent == 3 })
+	waitUntil(t, "the server has been reached", func() bool { return l.Counters().Sent == 3 })
 	l.Cut(ToClient)
 	l.mu.Lock()
 	l.upstream = "127.0.0.1:1" // no server listens at this address
@@ -361,8 +361,8 @@ func TestCutHidesTheEnd(t *testing.T) {
 	l.Cut(Both)
 	p.silence()
 	l.Cut(ToServer)
-	p.ends()
-	late.ends()
+	p.awaitEnd()
+	late.awaitEnd()
 }
 
 // TestDelay checks that the delays of many chunks overlap and do not add up.
@@ -398,12 +398,12 @@ func TestUpstream(t *testing.T) {
 	p.say("who\r\n")
 	p.hear("+first\r\n")
 	l.Upstream(named("second"))
-	p.ends()
+	p.awaitEnd()
 	p = dial(t, l.Addr())
 	p.say("who\r\n")
 	p.hear("+second\r\n")
 	l.Upstream("127.0.0.1:1")
-	dial(t, l.Addr()).ends() // no server listens, so the stream ends
+	dial(t, l.Addr()).awaitEnd() // no server listens, so the stream ends
 }
 
 // TestSlowClient checks that a link can be closed while a client does not read and all buffers are full.
@@ -419,7 +419,7 @@ func TestSlowClient(t *testing.T) {
 	}))
 	p := dial(t, l.Addr())
 	last := int64(-1)
-	eventually(t, "the server's writes block", func() bool {
+	waitUntil(t, "the server's writes block", func() bool {
 		now := l.Counters().Received
 		time.Sleep(50 * time.Millisecond)
 		stands := now == last && now > maxQueued
@@ -451,7 +451,7 @@ func TestCloseEndsRules(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		p.ends()
+		p.awaitEnd()
 		if conn, err := net.Dial("tcp", l.Addr()); err == nil {
 			conn.Close()
 			t.Error("the closed link still listens")
@@ -473,7 +473,7 @@ func TestServerGone(t *testing.T) {
 	}})
 	p := dial(t, l.Addr())
 	p.say("a\r\n")
-	p.ends()
+	p.awaitEnd()
 	select {
 	case <-ended:
 	case <-time.After(soon):

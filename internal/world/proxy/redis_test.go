@@ -58,7 +58,7 @@ func server(t testing.TB, how string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // the server was killed, so Wait returns an error
 	})
-	eventually(t, "the server listens", func() bool {
+	waitUntil(t, "the server listens", func() bool {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
 			conn.Close()
@@ -135,7 +135,7 @@ func TestRequestLost(t *testing.T) {
 		if err == nil {
 			t.Error("the pipeline succeeded")
 		}
-		eventually(t, "the commands before were executed", func() bool {
+		waitUntil(t, "the commands before were executed", func() bool {
 			return direct.Get(t.Context(), "k0").Val() == "new"
 		})
 		if n := direct.Exists(t.Context(), "k1", "k2", "k3").Val(); n != 0 {

@@ -57,7 +57,7 @@ type rule struct {
 	matched int // number of matches since the rule was added
 }
 
-// Rules holds the rules of one link. The zero value has no rules. It is safe for concurrent use.
+// Rules is the list of fault rules of one link. The zero value has no rules. It is safe for concurrent use.
 type Rules struct {
 	mu  sync.Mutex
 	set []*rule

@@ -189,8 +189,8 @@ type Node interface {
 	Evict(ctx context.Context, key string) error
 	// Enter puts the server into a state. The returned function ends the state. It is nil if the state cannot be ended.
 	Enter(context.Context, State) (leave func() error, err error)
-	// EndSession ends the session that holds the lock of the key, as an administrator can. The key includes its prefix.
-	// EndSession fails if no client holds the lock or the session does not end.
+	// EndSession ends the session that holds the lock of the key with an administrator command. The key includes its
+	// prefix. EndSession fails if no client holds the lock or the session does not end.
 	EndSession(ctx context.Context, key string) error
 
 	// Stop ends a server that lockbench started and removes its files. Data is not saved. Further calls have no effect.

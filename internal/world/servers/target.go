@@ -36,7 +36,7 @@ type Form struct {
 	Secure    string         // URL scheme for TLS; "": TLS is not supported
 	Database  *regexp.Regexp // matches valid database names
 	Option    string         // name of a URL option that may follow the database; "": none
-	Ignored   string         // URL option as name=value that may follow the database and has no effect; "": none
+	Ignored   string         // ignored URL option in the form name=value; "": none
 	// Rewrite converts an address in another format to a URL. It may be nil.
 	Rewrite func(string) (string, error)
 }

@@ -122,7 +122,7 @@ func TestQuorumServer(t *testing.T) {
 		if err := n.Restart(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the acknowledged write is there after the restart", func() bool {
+		waitUntil(t, "the acknowledged write is there after the restart", func() bool {
 			value, err := c.read("a")
 			return err == nil && value == "kept"
 		})
@@ -156,7 +156,7 @@ func TestKillLeader(t *testing.T) {
 		if dead != 1 {
 			t.Errorf("%d servers are dead", dead)
 		}
-		eventually(t, "the other servers have the acknowledged write", func() bool {
+		waitUntil(t, "the other servers have the acknowledged write", func() bool {
 			value, err := c.read("a")
 			return err == nil && value == "kept"
 		})

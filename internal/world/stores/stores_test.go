@@ -85,9 +85,9 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// eventually waits until is returns true. It fails the test after a minute. On a busy machine, the client of a killed
+// waitUntil waits until is returns true. It fails the test after a minute. On a busy machine, the client of a killed
 // server needs many seconds to connect again.
-func eventually(t *testing.T, what string, is func() bool) {
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -79,9 +79,9 @@ func command(p *servers.Process) (*exec.Cmd, error) {
 		strings.Join(all, ","), strconv.FormatInt(tick.Milliseconds(), 10))
 }
 
-// The function with creates a client of the servers, calls do with the client, and closes the client. The client stops
+// withClient creates a client of the servers, calls do with the client, and closes the client. The client stops
 // retrying when the context ends.
-func with(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
+func withClient(ctx context.Context, hosts []string, user, password string, do func(context.Context, *clientv3.Client) error) error {
 	var endpoints []string
 	for _, h := range hosts {
 		endpoints = append(endpoints, "http://"+h)
@@ -98,7 +98,7 @@ func with(ctx context.Context, hosts []string, user, password string, do func(co
 func query(ctx context.Context, addr string, do func(context.Context, *clientv3.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.AskTimeout)
 	defer cancel()
-	return with(ctx, []string{addr}, "", "", do)
+	return withClient(ctx, []string{addr}, "", "", do)
 }
 
 // ask returns the version of the server. It returns an error if the server is not the child process p or has no leader.
@@ -209,7 +209,7 @@ func access() *servers.Access {
 		Form: servers.Form{Example: "host:2379,host:2379", Port: "2379", Many: true, Secret: true, Database: regexp.MustCompile(`^$`),
 			Rewrite: func(text string) (string, error) { return strings.Replace(text, "http://", "etcd://", 1), nil }},
 		Version: func(ctx context.Context, t servers.Target, host string) (version string, err error) {
-			err = at(ctx, t, []string{host}, func(ctx context.Context, c *clientv3.Client) error {
+			err = withTarget(ctx, t, []string{host}, func(ctx context.Context, c *clientv3.Client) error {
 				status, err := c.Status(ctx, "http://"+host)
 				if err == nil {
 					version = status.Version
@@ -219,7 +219,7 @@ func access() *servers.Access {
 			return version, err
 		},
 		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
-			err = at(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {
+			err = withTarget(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {
 				found, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 				if err == nil {
 					for _, kv := range found.Kvs {
@@ -231,7 +231,7 @@ func access() *servers.Access {
 			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
-			return at(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {
+			return withTarget(ctx, t, t.Hosts(), func(ctx context.Context, c *clientv3.Client) error {
 				_, err := c.Delete(ctx, prefix, clientv3.WithPrefix())
 				return err
 			})
@@ -239,6 +239,6 @@ func access() *servers.Access {
 	}
 }
 
-func at(ctx context.Context, t servers.Target, hosts []string, do func(context.Context, *clientv3.Client) error) error {
-	return with(ctx, hosts, t.User(), t.Password(), do)
+func withTarget(ctx context.Context, t servers.Target, hosts []string, do func(context.Context, *clientv3.Client) error) error {
+	return withClient(ctx, hosts, t.User(), t.Password(), do)
 }

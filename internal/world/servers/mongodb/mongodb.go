@@ -163,7 +163,7 @@ func access() *servers.Access {
 			var documents []struct {
 				Name string `bson:"_id"`
 			}
-			err = at(t, t.Hosts()[0], func(locks *mongo.Collection) error {
+			err = withCollection(t, t.Hosts()[0], func(locks *mongo.Collection) error {
 				found, err := locks.Find(ctx, begins(prefix), options.Find().SetProjection(bson.D{{Key: "_id", Value: 1}}))
 				if err != nil {
 					return err
@@ -176,7 +176,7 @@ func access() *servers.Access {
 			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
-			return at(t, t.Hosts()[0], func(locks *mongo.Collection) error {
+			return withCollection(t, t.Hosts()[0], func(locks *mongo.Collection) error {
 				_, err := locks.DeleteMany(ctx, begins(prefix))
 				return err
 			})
@@ -199,7 +199,7 @@ func version(ctx context.Context, t servers.Target, host string) (string, error)
 	var hello struct {
 		Writes bool `bson:"isWritablePrimary"`
 	}
-	err := at(t, host, func(locks *mongo.Collection) error {
+	err := withCollection(t, host, func(locks *mongo.Collection) error {
 		db := locks.Database().Client().Database("admin")
 		if err := db.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&build); err != nil {
 			return err
@@ -217,7 +217,7 @@ func version(ctx context.Context, t servers.Target, host string) (string, error)
 	return build.Version, nil
 }
 
-func at(t servers.Target, host string, do func(*mongo.Collection) error) error {
+func withCollection(t servers.Target, host string, do func(*mongo.Collection) error) error {
 	opts := options.Client().ApplyURI(t.URL(host)).SetDirect(true).SetRetryWrites(false).SetRetryReads(false)
 	opts.SetConnectTimeout(servers.ReachTimeout).SetServerSelectionTimeout(servers.ReachTimeout).SetTimeout(servers.SweepTimeout).SetWriteConcern(writeconcern.Majority())
 	client, err := mongo.Connect(opts)

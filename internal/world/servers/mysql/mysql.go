@@ -182,14 +182,14 @@ func access() *servers.Access {
 		Form: servers.Form{Example: "mysql://user@host:3306/database", Port: "3306", Secret: true,
 			Database: regexp.MustCompile(`^[^/]+$`), Rewrite: ofDriver},
 		Version: func(ctx context.Context, t servers.Target, _ string) (version string, err error) {
-			err = at(t, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version) })
-			if answers(err, refusedUser, refusedDatabase) {
+			err = withDatabase(t, func(db *sql.DB) error { return db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version) })
+			if isServerError(err, refusedUser, refusedDatabase) {
 				err = errors.New("access denied: check the user, the password and the database")
 			}
 			return version, err
 		},
 		Names: func(ctx context.Context, t servers.Target, prefix string) (names []string, err error) {
-			err = at(t, func(db *sql.DB) error {
+			err = withDatabase(t, func(db *sql.DB) error {
 				rows, err := db.QueryContext(ctx, "SELECT name FROM lockbench_locks WHERE name >= ? AND name < ?", prefix, servers.After(prefix))
 				if err != nil {
 					return unlessNoTable(err)
@@ -207,7 +207,7 @@ func access() *servers.Access {
 			return names, err
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
-			return at(t, func(db *sql.DB) error {
+			return withDatabase(t, func(db *sql.DB) error {
 				_, err := db.ExecContext(ctx, "DELETE FROM lockbench_locks WHERE name >= ? AND name < ?", prefix, servers.After(prefix))
 				return unlessNoTable(err)
 			})
@@ -237,19 +237,19 @@ func ofDriver(text string) (string, error) {
 }
 
 func unlessNoTable(err error) error {
-	if answers(err, noSuchTable) {
+	if isServerError(err, noSuchTable) {
 		return nil
 	}
 	return err
 }
 
-// The function answers reports whether err is an error of the MySQL server with one of the error numbers.
-func answers(err error, numbers ...uint16) bool {
+// isServerError reports whether err is an error of the MySQL server with one of the error numbers.
+func isServerError(err error, numbers ...uint16) bool {
 	var said *mysql.MySQLError
 	return errors.As(err, &said) && slices.Contains(numbers, said.Number)
 }
 
-func at(t servers.Target, do func(*sql.DB) error) error {
+func withDatabase(t servers.Target, do func(*sql.DB) error) error {
 	db, err := open(t.User(), t.Password(), t.Hosts()[0], t.Database(), servers.ReachTimeout)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// The method runs makes a command run as the user and group of the account, without supplementary groups.
-func (a *account) runs(cmd *exec.Cmd) {
+// setCredential makes a command run as the user and group of the account, without supplementary groups.
+func (a *account) setCredential(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}}
 }

@@ -98,7 +98,7 @@ func commandOf(program string, args ...string) (*exec.Cmd, error) {
 	cmd := exec.Command(path, args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	if as != nil {
-		as.runs(cmd)
+		as.setCredential(cmd)
 	}
 	return cmd, nil
 }

@@ -74,7 +74,7 @@ func TestStalledClusterReplica(t *testing.T) {
 		if before != 1 || (there == 0) != stalled {
 			t.Errorf("stalled: %t, and of what was set before %d are there, of what was set after %d", stalled, before, there)
 		}
-		eventually(t, "a client finds the new primary", func() bool {
+		waitUntil(t, "a client finds the new primary", func() bool {
 			c.ReloadState(t.Context())
 			return c.Set(t.Context(), "key", "again", 0).Err() == nil
 		})

@@ -134,5 +134,5 @@ func TestForwarderEndsWithEitherSide(t *testing.T) {
 	if _, err := outer.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection outlived its node")
 	}
-	eventually(t, "the connection is closed", func() bool { return !f.link.DropReplies(1) })
+	waitUntil(t, "the connection is closed", func() bool { return !f.link.DropReplies(1) })
 }

@@ -58,8 +58,8 @@ func beHarness(deployment string) error {
 	return nil
 }
 
-// runs reports whether a process is running. It returns false for a zombie.
-func runs(pid int) bool {
+// isRunning reports whether a process is running. It returns false for a zombie.
+func isRunning(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
 	}
@@ -91,7 +91,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 					break
 				}
 				started[pid] = url
-				if !runs(pid) || !listens(t, url) {
+				if !isRunning(pid) || !listens(t, url) {
 					t.Errorf("process %d does not listen on %s", pid, url)
 				}
 			}
@@ -103,9 +103,9 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 			}
 			_ = harness.Wait() // the process was killed, so Wait returns an error
 			for pid, url := range started {
-				eventually(t, "the server is gone", func() bool { return !runs(pid) && !listens(t, url) })
+				waitUntil(t, "the server is gone", func() bool { return !isRunning(pid) && !listens(t, url) })
 			}
-			eventually(t, "its folders are gone", func() bool {
+			waitUntil(t, "its folders are gone", func() bool {
 				left, err := os.ReadDir(tmp)
 				return err == nil && len(left) == 0
 			})
@@ -118,8 +118,8 @@ func TestStopEndsAPausedServer(t *testing.T) {
 	if err := n.Pause(); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Stop(); err != nil || runs(n.Pid()) {
-		t.Errorf("runs: %t, %v", runs(n.Pid()), err)
+	if err := n.Stop(); err != nil || isRunning(n.Pid()) {
+		t.Errorf("runs: %t, %v", isRunning(n.Pid()), err)
 	}
 }
 

@@ -87,12 +87,12 @@ func (o *observer) Close() error { return o.client.Close() }
 func (o *observer) Entries(ctx context.Context, prefix string) ([]servers.Entry, error) {
 	for range maxRounds {
 		pipe := o.client.Pipeline()
-		search := pipe.Scan(ctx, 0, around(prefix), scanBatch)
+		search := pipe.Scan(ctx, 0, containsPattern(prefix), scanBatch)
 		names, replies := o.read(ctx, pipe)
 		if _, err := pipe.Exec(ctx); err != nil && search.Err() != nil {
 			return nil, err
 		}
-		found, err := o.all(ctx, search, prefix)
+		found, err := o.collectKeys(ctx, search, prefix)
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +137,8 @@ func content(name, kind string) []any {
 	return []any{"EXISTS", name}
 }
 
-// all returns the keys that a search found. It continues an incomplete search.
-func (o *observer) all(ctx context.Context, search *redis.ScanCmd, prefix string) (found []string, err error) {
+// collectKeys returns the keys that a search found. It continues an incomplete search.
+func (o *observer) collectKeys(ctx context.Context, search *redis.ScanCmd, prefix string) (found []string, err error) {
 	for range maxBatches {
 		keys, next, err := search.Result()
 		if err != nil {
@@ -152,13 +152,13 @@ func (o *observer) all(ctx context.Context, search *redis.ScanCmd, prefix string
 		if next == 0 {
 			return found, nil
 		}
-		search = o.client.Scan(ctx, next, around(prefix), scanBatch)
+		search = o.client.Scan(ctx, next, containsPattern(prefix), scanBatch)
 	}
 	return nil, fmt.Errorf("the database has too many keys: %w", servers.ErrNotObserved)
 }
 
-// around returns the pattern of the names that contain text. A library may add a prefix to the lock's key.
-func around(text string) string { return "*" + literally(text) + "*" }
+// containsPattern returns the pattern of the names that contain text. A library may add a prefix to the lock's key.
+func containsPattern(text string) string { return "*" + literally(text) + "*" }
 
 // learn reads the types of unknown keys. fresh is true if it learned the type of a key.
 func (o *observer) learn(ctx context.Context, found []string) (fresh bool, err error) {

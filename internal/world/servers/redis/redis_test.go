@@ -106,8 +106,8 @@ func listens(t *testing.T, rawURL string) bool {
 	return true
 }
 
-// The function eventually waits until a condition is true. It fails the test after 20 seconds.
-func eventually(t *testing.T, what string, is func() bool) {
+// waitUntil waits until a condition is true. It fails the test after 20 seconds.
+func waitUntil(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -179,7 +179,7 @@ func TestKeysExpireByTheClock(t *testing.T) {
 			if err := c.Set(t.Context(), "key", "value", 20*time.Millisecond).Err(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the key expires", func() bool {
+			waitUntil(t, "the key expires", func() bool {
 				return errors.Is(c.Get(t.Context(), "key").Err(), redis.Nil)
 			})
 		})

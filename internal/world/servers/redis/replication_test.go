@@ -88,7 +88,7 @@ func TestStallOutlivesConnection(t *testing.T) {
 	g := startGroup(t, servers.Local, servers.Replica)
 	must(t, g.Stall(t.Context(), 1))
 	must(t, g.Nodes[1].Restart(t.Context()))
-	eventually(t, "the replica follows again", func() bool {
+	waitUntil(t, "the replica follows again", func() bool {
 		f := g.Replication.(*replicated).nodes[0].forwarder
 		f.mu.Lock()
 		defer f.mu.Unlock()
