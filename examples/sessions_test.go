@@ -40,7 +40,7 @@ func TestKeptAlive(t *testing.T) {
 			}
 			t.Run("exclusion", func(t *testing.T) { keptExclusion(t, a.Lock(), b.Lock(), x.validity) })
 			t.Run("release", func(t *testing.T) { keptReleases(t, a.Lock(), x.checks) })
-			t.Run("loss", func(t *testing.T) { loses(t, a, b) })
+			t.Run("loss", func(t *testing.T) { checkLossReport(t, a, b) })
 			t.Run("resource", func(t *testing.T) { resource(t, a) })
 			t.Run("death", func(t *testing.T) { dies(t, a, b) })
 			if err := errors.Join(a.Failed(), b.Failed(), b.Close()); err != nil {
@@ -117,9 +117,9 @@ func keptReleases(t *testing.T, a impls.Lock, checks bool) {
 	}
 }
 
-// The function loses tests that the client in process a reports the loss of its lock. Process a is paused while it
+// checkLossReport tests that the client in process a reports the loss of its lock. Process a is paused while it
 // holds the lock, until process b has acquired the lock. After it has resumed, process a must report the loss.
-func loses(t *testing.T, a, b *workers.Process) {
+func checkLossReport(t *testing.T, a, b *workers.Process) {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	held, err := a.Lock().Acquire(ctx, keptRequest("l", 0))

@@ -54,7 +54,7 @@ func start(t *testing.T, args ...string) *started {
 	}
 	go func() { _ = r.cmd.Wait(); close(r.ended) }()
 	t.Cleanup(r.end)
-	r.within(30*time.Second, "begins", func() string {
+	r.waitUntil(30*time.Second, "begins", func() string {
 		if !exists(filepath.Join(r.out, "run.json")) {
 			return "there is no run.json"
 		}
@@ -85,9 +85,9 @@ func (r *started) end() {
 	<-r.ended
 }
 
-// within waits until the parameter wrong, a function, returns "". Any other result of wrong is a sentence about the
+// waitUntil waits until the parameter wrong, a function, returns "". Any other result of wrong is a sentence about the
 // condition that is not yet met. The test fails if the waiting takes longer than the parameter bound.
-func (r *started) within(bound time.Duration, what string, wrong func() string) {
+func (r *started) waitUntil(bound time.Duration, what string, wrong func() string) {
 	r.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
 		why := wrong()
@@ -161,7 +161,7 @@ func socketsListening() map[string]bool {
 // nothingLeft waits until the run has left no process, no listening socket and no temporary folder.
 func (r *started) nothingLeft(listened map[string]bool) {
 	r.Helper()
-	r.within(goneWithin, "leaves nothing", func() string {
+	r.waitUntil(goneWithin, "leaves nothing", func() string {
 		for _, pid := range r.processes() {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			return fmt.Sprintf("process %d lives: %s", pid, bytes.ReplaceAll(line, []byte{0}, []byte{' '}))
@@ -292,7 +292,7 @@ func TestCtrlC(t *testing.T) {
 func TestSecondCtrlC(t *testing.T) {
 	t.Parallel()
 	r := start(t, everything...)
-	r.within(30*time.Second, "has servers", func() string {
+	r.waitUntil(30*time.Second, "has servers", func() string {
 		if len(listening(r.processes())) == 0 {
 			return "no process listens"
 		}

@@ -78,7 +78,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 		}
 	}
 	if c.run == "" {
-		errs[len(remote.Targets)] = c.here(ctx)
+		errs[len(remote.Targets)] = c.cleanLocal(ctx)
 	}
 	if ctx.Err() != nil {
 		return &console.Exit{Code: console.ExitInterrupted}
@@ -118,9 +118,9 @@ func (c *cleaner) target(ctx context.Context, t servers.Target) error {
 	return nil
 }
 
-// The method here cleans up on this machine. It removes folders and containers if the lockbench process that created them has
+// cleanLocal cleans up on this machine. It removes folders and containers if the lockbench process that created them has
 // ended.
-func (c *cleaner) here(ctx context.Context) error {
+func (c *cleaner) cleanLocal(ctx context.Context) error {
 	folders, err := children.Leftovers()
 	errs := []error{err}
 	for _, l := range folders {
@@ -137,8 +137,8 @@ func (c *cleaner) here(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// The method remove deletes one leftover of a killed run with the function act, and prints the result. With --dry-run,
-// it deletes nothing. Leftovers younger than --older-than are kept, unless --run is set.
+// remove deletes one leftover of a killed run with the function act, and prints the result. With --dry-run, it deletes nothing.
+// Leftovers younger than --older-than are kept, unless --run is set.
 func (c *cleaner) remove(what string, since time.Time, act func() error) error {
 	c.found = true
 	age, did := c.now.Sub(since), "removed"

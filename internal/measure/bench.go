@@ -144,7 +144,7 @@ func (b *Bench) narrow(r *bench.Results, p bench.Pair) bool {
 func (b *Bench) withBaselines(pairs []bench.Pair) []bench.Pair {
 	for _, p := range b.Pairs {
 		if b.Subjects[p.Subject].Role == bench.Baseline {
-			pairs = with(pairs, p)
+			pairs = appendUnique(pairs, p)
 		}
 	}
 	return pairs
@@ -168,7 +168,7 @@ func (b *Bench) block(ctx context.Context, block int, pairs []bench.Pair) (cut s
 	pairs = b.order(block, pairs)
 	for order, p := range pairs {
 		if t, err := bench.ReadTrial(b.Dir, b.folder(p, block)); err == nil {
-			b.known(b.Subjects[p.Subject], t)
+			b.storeRoundTrip(b.Subjects[p.Subject], t)
 			continue
 		}
 		if b.left() < b.took[p] && b.BudgetNS > 0 {
@@ -228,7 +228,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	if err != nil {
 		return fmt.Errorf("%s at %s: %w", subject.Name, point.ID, err)
 	}
-	b.known(subject, t)
+	b.storeRoundTrip(subject, t)
 	b.took[p] = time.Since(begun)
 	if err := bench.WriteTrial(b.Dir, t); err != nil {
 		return err
@@ -237,8 +237,8 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	return nil
 }
 
-// The method known stores the round-trip time if t is a ping trial. Later trials on the same servers use this time.
-func (b *Bench) known(s bench.Subject, t *bench.Trial) {
+// storeRoundTrip stores the round-trip time if t is a ping trial. Later trials on the same servers use this time.
+func (b *Bench) storeRoundTrip(s bench.Subject, t *bench.Trial) {
 	if t.Point == pingPoint {
 		b.trips[store{s.Store, s.Deployment}] = time.Duration(t.Figures["round_trip_p50"] * 1e6)
 	}

@@ -24,7 +24,7 @@ type reading struct {
 	counts
 }
 
-func (r reading) since(before reading) counts {
+func (r reading) subtract(before reading) counts {
 	d := counts{}
 	for metric, n := range r.counts {
 		if from, ok := before.counts[metric]; ok {
@@ -97,16 +97,16 @@ func watchIdle(ctx context.Context, g *servers.Group) (idle, error) {
 			return idle{}, err
 		}
 	}
-	fixed, perSecond := all[1].since(all[0]), counts{}
-	for metric, n := range all[2].since(all[1]) {
+	fixed, perSecond := all[1].subtract(all[0]), counts{}
+	for metric, n := range all[2].subtract(all[1]) {
 		perSecond[metric] = max(0, n-fixed[metric]) / all[2].wall.Sub(all[1].wall).Seconds()
 	}
 	return idle{fixed, perSecond}, nil
 }
 
-// less subtracts the background activity of a server during a window from the counts in the parameter used. It changes
-// the map and returns it.
-func (i idle) less(used counts, window time.Duration) counts {
+// subtractFrom subtracts the background activity of a server during a window from the used counts. It changes the map and returns
+// it.
+func (i idle) subtractFrom(used counts, window time.Duration) counts {
 	for metric, fixed := range i.fixed {
 		if n, ok := used[metric]; ok {
 			used[metric] = max(0, n-fixed-i.perSecond[metric]*window.Seconds())

@@ -190,7 +190,7 @@ func (p *pace) figures(f bench.Figures, s *figures.Stats, i idle) {
 // counted computes the increase of each counter during the window, divided by the number of grants. It adds the
 // quotients and the number of busy processors to f.
 func (p *pace) counted(f bench.Figures, i idle, grants float64) {
-	used := i.less(p.after.since(p.before), p.after.wall.Sub(p.before.wall))
+	used := i.subtractFrom(p.after.subtract(p.before), p.after.wall.Sub(p.before.wall))
 	f["processors"] = (used["client_cpu"] + used["server_cpu"]) / 1e6 / p.after.wall.Sub(p.before.wall).Seconds()
 	if grants == 0 {
 		return

@@ -66,7 +66,7 @@ func NewPlan(s suites.Suite, how string, remote servers.Remote) (*Plan, error) {
 		}
 	}
 	if len(p.Pairs) > 0 {
-		p.again()
+		p.addSelfCheck()
 		p.controls()
 		p.pings()
 	}
@@ -127,13 +127,13 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 			plan[i].Deployment = l.Deployment
 		}
 		if why := fault.NotFor(lock); why != "" {
-			p.Notes = with(p.Notes, fmt.Sprintf("%s is skipped for %s: %s", fault.Name, lock.Name, why))
+			p.Notes = appendUnique(p.Notes, fmt.Sprintf("%s is skipped for %s: %s", fault.Name, lock.Name, why))
 		}
 		fits, reasons := trial.Fitting(plan, how, remote)
 		for _, text := range reasons {
-			p.Notes = with(p.Notes, text)
+			p.Notes = appendUnique(p.Notes, text)
 			if stores.Missing(lock.Store) != nil && strings.HasPrefix(text, lock.Store+" is left out") {
-				p.Absent = with(p.Absent, lock.Store)
+				p.Absent = appendUnique(p.Absent, lock.Store)
 			}
 		}
 		if len(fits) == 0 {
@@ -150,7 +150,7 @@ func (p *Plan) subjects(s *suites.Section, how string, remote servers.Remote) ([
 	return all, nil
 }
 
-func with[T comparable](all []T, v T) []T {
+func appendUnique[T comparable](all []T, v T) []T {
 	if slices.Contains(all, v) {
 		return all
 	}
@@ -187,14 +187,14 @@ func (p *Plan) subject(s bench.Subject) int {
 		i = len(p.Subjects)
 		p.Subjects = append(p.Subjects, s)
 		if s.Store != "" {
-			p.stores = with(p.stores, store{s.Store, s.Deployment})
+			p.stores = appendUnique(p.stores, store{s.Store, s.Deployment})
 		}
 	}
 	return i
 }
 
 func (p *Plan) pair(s bench.Subject, point int) {
-	p.Pairs = with(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
+	p.Pairs = appendUnique(p.Pairs, bench.Pair{Subject: p.subject(s), Point: point})
 }
 
 // baseline adds a baseline to the plan under one set of conditions. It adds nothing under a fault, because clients then
@@ -216,9 +216,9 @@ func (p *Plan) baseline(name string, point bench.Point, at int) {
 	}
 }
 
-// The method again adds a self-check to the plan. The reference lock is measured a second time, under another name,
+// addSelfCheck adds a self-check to the plan. The reference lock is measured a second time, under another name,
 // with at most 16 clients. The two results must agree.
-func (p *Plan) again() {
+func (p *Plan) addSelfCheck() {
 	const few = 16
 	lock, ok := p.locks[reference]
 	if !ok {

@@ -143,8 +143,8 @@ func shortest(all []string) int {
 	return len(slices.MinFunc(all, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// The method in returns the start and the end of each match of the pattern in a lower-case text.
-func (f finder) in(lower string) (all [][2]int) {
+// findAll returns the start and the end of each match of the pattern in a lower-case text.
+func (f finder) findAll(lower string) (all [][2]int) {
 	if f.literals != nil && !slices.ContainsFunc(f.literals, func(l string) bool { return strings.Contains(lower, l) }) {
 		return nil
 	}
@@ -159,10 +159,10 @@ func (f finder) in(lower string) (all [][2]int) {
 func TestTermsAreFound(t *testing.T) {
 	for _, f := range forbidden {
 		p := finderOf(f.pattern)
-		if p.in(f.found) == nil {
+		if p.findAll(f.found) == nil {
 			t.Errorf("%s is not found in %q", f.pattern, f.found)
 		}
-		if p.in(f.allowed) != nil {
+		if p.findAll(f.allowed) != nil {
 			t.Errorf("%s is found in %q", f.pattern, f.allowed)
 		}
 	}
@@ -187,7 +187,7 @@ func TestTerms(t *testing.T) {
 			if f.in&x.kind == 0 {
 				continue
 			}
-			for _, at := range finders[i].in(lower) {
+			for _, at := range finders[i].findAll(lower) {
 				place := fmt.Sprintf("%s:%d: %q: say %s", x.path, x.line+strings.Count(lower[:at[0]], "\n"), strings.Join(strings.Fields(lower[at[0]:at[1]]), " "), f.say)
 				if n := exceptionFor(f.pattern, x.path); n >= 0 {
 					used[n] = true

@@ -25,9 +25,9 @@ var (
 	commentMark = regexp.MustCompile(`(?m)^\s*(//|--)`)
 )
 
-// The function without replaces every match of the regular expression with spaces. It keeps line breaks, so that line
+// blankOut replaces every match of the regular expression with spaces. It keeps line breaks, so that line
 // numbers do not change.
-func without(code *regexp.Regexp, s string) string {
+func blankOut(code *regexp.Regexp, s string) string {
 	return code.ReplaceAllStringFunc(s, func(m string) string { return strings.Map(blank, m) })
 }
 
@@ -82,7 +82,7 @@ func textsOf(path, rel string, visit func(text)) error {
 	switch filepath.Ext(rel) {
 	case ".md", ".tmpl", ".json", ".yaml", ".yml":
 		source, err := os.ReadFile(path)
-		visit(text{rel, 1, pages, without(inlineCode, string(source))})
+		visit(text{rel, 1, pages, blankOut(inlineCode, string(source))})
 		return err
 	case ".patch":
 		source, err := os.ReadFile(path)
@@ -114,7 +114,7 @@ func goTexts(path, rel string, visit func(text)) error {
 	}
 	for _, group := range file.Comments {
 		raw := string(source[fset.Position(group.Pos()).Offset:fset.Position(group.End()).Offset])
-		visit(text{rel, fset.Position(group.Pos()).Line, comments, without(inlineCode, without(commentMark, raw))})
+		visit(text{rel, fset.Position(group.Pos()).Line, comments, blankOut(inlineCode, blankOut(commentMark, raw))})
 	}
 	if strings.HasSuffix(rel, "_test.go") {
 		return nil

@@ -24,7 +24,7 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 	f.at[n.GetPath()] = n
 	m, ok := n.(ast.MapNode)
 	if !ok {
-		f.wrong(n, "%s is no mapping (want keys such as %s, each with a value)", told(n), keys[0].Name)
+		f.wrong(n, "%s is no mapping (want keys such as %s, each with a value)", describe(n), keys[0].Name)
 		return
 	}
 	names := lo.Map(keys, func(k Key, _ int) string { return k.Name })
@@ -37,7 +37,7 @@ func (f *File) mapping(n ast.Node, keys []Key) {
 		case renamed >= 0:
 			f.wrong(each.Key(), "%s: the key is now called %s", name.text, keys[renamed].Name)
 		case at < 0 || !single:
-			f.wrong(each.Key(), "unknown key %s%s", told(each.Key()), suggest.Meant(name.text, names))
+			f.wrong(each.Key(), "unknown key %s%s", describe(each.Key()), suggest.Meant(name.text, names))
 		case twice:
 			f.wrong(each.Key(), "%s: the key comes twice, first in line %d", name.text, first)
 		default:
@@ -64,7 +64,7 @@ func (f *File) value(k Key, n ast.Node) {
 	case !k.List || n.Type() == ast.NullType:
 		f.one(k, n)
 	case !several && n.Type() != ast.TagType && k.Form == Mapping:
-		f.wrong(n, "%s: %s is no list (want a list, each entry after a dash)", k.Name, told(n))
+		f.wrong(n, "%s: %s is no list (want a list, each entry after a dash)", k.Name, describe(n))
 	case !several:
 		f.entries(k, []ast.Node{n})
 	case len(list.Values) == 0 && !k.Empty:
@@ -123,9 +123,9 @@ func (f *File) one(k Key, n ast.Node) {
 	case k.Form == Pairs:
 		f.pairs(k, n)
 	case !single:
-		f.wrong(n, "%s: %s is no single value (want %s)", k.Name, told(n), k.Want())
+		f.wrong(n, "%s: %s is no single value (want %s)", k.Name, describe(n), k.Want())
 	case f.json && !text.quoted && k.Form != Whole && k.Form != Number && k.Form != Flag:
-		f.wrong(n, "%s: %s has no quotes (want %s)", k.Name, told(n), k.Want())
+		f.wrong(n, "%s: %s has no quotes (want %s)", k.Name, describe(n), k.Want())
 	case f.json && k.Form == Text:
 		*k.Into.(*string) = text.text
 	default:
@@ -156,7 +156,7 @@ func (f *File) pairs(k Key, n ast.Node) {
 		}
 	}
 	if len(all) == 0 {
-		f.wrong(n, "%s: %s is no mapping of names to values", k.Name, told(n))
+		f.wrong(n, "%s: %s is no mapping of names to values", k.Name, describe(n))
 	}
 	*k.Into.(*map[string]string) = all
 }
@@ -183,7 +183,7 @@ func (s scalar) String() string {
 	return lo.Ternary(s.quoted, strconv.Quote(short(s.text)), plain(s.text))
 }
 
-func told(n ast.Node) string {
+func describe(n ast.Node) string {
 	if s, ok := textOf(n); ok {
 		return s.String()
 	}

@@ -60,11 +60,11 @@ func DecodeJSON(whole []byte, into any) error {
 	err := f.checkJSON(into)
 	var shape *json.UnmarshalTypeError
 	if err != nil && !errors.As(err, &shape) {
-		return f.first(err)
+		return f.firstMistake(err)
 	}
 	file, twice := parser.ParseBytes(whole, 0)
 	if twice != nil {
-		return f.first(f.syntax(twice))
+		return f.firstMistake(f.syntax(twice))
 	}
 	if shape == nil {
 		return fields(file.Docs[0].Body, reflect.TypeOf(into))
@@ -80,9 +80,9 @@ func DecodeJSON(whole []byte, into any) error {
 	return fmt.Errorf("%d:%d: %s: this is of the kind %s, want %s", line, column, cmp.Or(path, "the file"), shape.Value, kindOf(shape.Type))
 }
 
-// The method named first returns the first mistake in the file as an error of one line. The line contains the position
-// and the text of the mistake, without the file name. If no mistake was recorded, the method returns err.
-func (f *File) first(err error) error {
+// firstMistake returns the first mistake in the file as an error of one line. The line contains the position
+// and the text of the mistake, without the file name. If no mistake was recorded, firstMistake returns err.
+func (f *File) firstMistake(err error) error {
 	if len(f.all) == 0 {
 		return err
 	}

@@ -18,13 +18,13 @@ func Table(keys []Key) string {
 		if k.List && k.Form != Mapping {
 			several = ", or a list"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s%s | %s | %s |\n", k.Name, k.told(), several, normally, k.Doc)
+		fmt.Fprintf(&b, "| `%s` | %s%s | %s | %s |\n", k.Name, k.describeValues(), several, normally, k.Doc)
 	}
 	return b.String()
 }
 
-// told describes a key's valid values for the documentation.
-func (k Key) told() string {
+// describeValues describes a key's valid values for the documentation.
+func (k Key) describeValues() string {
 	switch {
 	case k.Form == Mapping && k.List:
 		return "a list of mappings: see below"

@@ -41,8 +41,8 @@ type place struct{ Name string }
 
 func (p *place) UnmarshalText(text []byte) error { p.Name = string(text); return nil }
 
-// The function every returns keys that together use each Form and each field of Key except Old.
-func every(t *thing) []Key {
+// keysOfEveryForm returns keys that together use each Form and each field of Key except Old.
+func keysOfEveryForm(t *thing) []Key {
 	return []Key{
 		{Name: "name", Into: &t.Name, Form: Name, Required: true, Doc: "of it"},
 		{Name: "text", Into: &t.Text, Form: Text, Doc: "a line"},
@@ -89,7 +89,7 @@ times: {p50: 1500us}
 // TestRead checks that values are normalised, and that a single value is read as a list.
 func TestRead(t *testing.T) {
 	var got thing
-	if _, err := Read("f.yaml", "thing", []byte(whole), every(&got)); err != nil {
+	if _, err := Read("f.yaml", "thing", []byte(whole), keysOfEveryForm(&got)); err != nil {
 		t.Fatal(err)
 	}
 	want := thing{Name: "it", Text: "two lines", Whole: 9, Number: 0.5, Length: 500 * time.Millisecond, Choice: []string{"red"}, Flag: true,
@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 
 // TestExcerpt checks that an error shows the line of a mistake without unprintable characters.
 func TestExcerpt(t *testing.T) {
-	_, err := Read("f.yaml", "thing", []byte("name: it\nflg:\ttrue # \u200b\n"), every(new(thing)))
+	_, err := Read("f.yaml", "thing", []byte("name: it\nflg:\ttrue # \u200b\n"), keysOfEveryForm(new(thing)))
 	want := "f.yaml:2:1: unknown key flg (did you mean flag?)\n    flg:·true # ·\n    ^"
 	if got := message(err); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -131,7 +131,7 @@ func TestWrong(t *testing.T) {
 		"no mapping":        {"name: a\ntimes: 5ms\n", "f.yaml:2:8: 5ms is no mapping (want keys such as p50, each with a value)"},
 		"in its order":      {"flag: 1\nnumber: 2\n", "f.yaml:1:1: name is missing: of it\nf.yaml:1:7: flag: 1 is neither true nor false\nf.yaml:2:9: number: 2 is more than 1 (want 0 to 1)"},
 	} {
-		_, err := Read("f.yaml", "thing", []byte(c.text), every(new(thing)))
+		_, err := Read("f.yaml", "thing", []byte(c.text), keysOfEveryForm(new(thing)))
 		if got := withoutExcerpts(message(err)); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
 		}
@@ -150,7 +150,7 @@ func message(err error) string {
 }
 
 func TestTexts(t *testing.T) {
-	_, err := Read("f.yaml", "thing", []byte("name: it\nspan: 5\n"), every(new(thing)))
+	_, err := Read("f.yaml", "thing", []byte("name: it\nspan: 5\n"), keysOfEveryForm(new(thing)))
 	want := []string{"span: 5 has no unit (want a duration from 1ms to 1h, such as 1ms)"}
 	if diff := cmp.Diff(want, Texts(err)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -160,7 +160,7 @@ func TestTexts(t *testing.T) {
 // TestPaths checks the position in an error message about a path of keys, such as times.p50. If the file lacks the
 // path, the message must contain the position of the longest prefix that the file has.
 func TestPaths(t *testing.T) {
-	f, err := Read("f.yaml", "thing", []byte(whole), every(new(thing)))
+	f, err := Read("f.yaml", "thing", []byte(whole), keysOfEveryForm(new(thing)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestTable(t *testing.T) {
 		"| `placed` | a name, or a mapping, or a list | none | where |\n" +
 		"| `pairs` | a mapping of names to values | none | any |\n" +
 		"| `times` | a mapping: see below | none | times |\n"
-	if diff := cmp.Diff(want, Table(every(new(thing)))); diff != "" {
+	if diff := cmp.Diff(want, Table(keysOfEveryForm(new(thing)))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

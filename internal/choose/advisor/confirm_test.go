@@ -19,12 +19,12 @@ import (
 	"lockbench/workloads"
 )
 
-func always(d time.Duration) decision.Distribution {
+func constantDistribution(d time.Duration) decision.Distribution {
 	return decision.FromTimes(selection.Times{P50: d, P99: d, Max: d})
 }
 
 func point(ttl, pause time.Duration) decision.TrialPoint {
-	return decision.TrialPoint{TTL: ttl, Hold: always(50 * time.Millisecond), Pause: always(pause), HoldCut: 2 * ttl, PauseCut: 2 * ttl, Scale: 1}
+	return decision.TrialPoint{TTL: ttl, Hold: constantDistribution(50 * time.Millisecond), Pause: constantDistribution(pause), HoldCut: 2 * ttl, PauseCut: 2 * ttl, Scale: 1}
 }
 
 // TestPausesAreDrawn checks that the same seed gives the same random pauses.

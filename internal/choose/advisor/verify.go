@@ -79,9 +79,9 @@ func (c *Checked) differs(form string, args ...any) {
 
 func (c *Checked) complete() bool { return !c.Absent && len(c.Differs) == 0 }
 
-// each calls the function read for every history file that exists and has the recorded checksum. It passes a folder,
+// forEachHistory calls read for every history file that exists and has the recorded checksum. It passes a folder,
 // and the path of the file relative to the folder.
-func (v *verifying) each(c *Checked, source string, all []selection.History, read func(in, file string) error) {
+func (v *verifying) forEachHistory(c *Checked, source string, all []selection.History, read func(in, file string) error) {
 	in := filepath.Join(v.base, filepath.FromSlash(v.sources[source].Dir))
 	for _, h := range all {
 		sum, err := run.File{}, fs.ErrNotExist
@@ -105,7 +105,7 @@ func (v *verifying) each(c *Checked, source string, all []selection.History, rea
 }
 
 func (v *verifying) judge(c *Checked, source string, all []selection.History, add func(*checker.Verdict)) {
-	v.each(c, source, all, func(in, name string) error {
+	v.forEachHistory(c, source, all, func(in, name string) error {
 		file := filepath.Join(in, filepath.FromSlash(name))
 		j, known := v.verdicts[file]
 		if !known {
@@ -121,7 +121,7 @@ func (v *verifying) judge(c *Checked, source string, all []selection.History, ad
 }
 
 func (v *verifying) trials(c *Checked, source string, all []selection.History, read func(in string, t *bench.Trial) error) {
-	v.each(c, source, all, func(in, name string) error {
+	v.forEachHistory(c, source, all, func(in, name string) error {
 		t, err := bench.ReadTrial(in, path.Dir(name))
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (v *verifying) trials(c *Checked, source string, all []selection.History, r
 
 func (v *verifying) paused(c *Checked, s selection.PausedHolds) {
 	var seen decision.Paused
-	v.each(c, s.Source, s.Histories, func(in, name string) error {
+	v.forEachHistory(c, s.Source, s.Histories, func(in, name string) error {
 		one, err := decision.PausesIn(filepath.Join(in, filepath.FromSlash(name)))
 		seen.Holds, seen.Overlapped = seen.Holds+one.Holds, seen.Overlapped+one.Overlapped
 		return err

@@ -54,7 +54,7 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 			f := selection.Finding{Source: "R1", Dir: c.Dir(), Lock: impl.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
 				Scenario: c.Scenario, Trials: s.Trials, Operations: 100, TTLNS: int64(800 * time.Millisecond), Clients: 3, Histories: []selection.History{}}
 			situation := impls.Situation{Workload: c.Workload.Name, Special: c.Workload.Special, Fault: c.Fault.Name, Deployment: c.On(), Processes: 3}
-			if held(impl, situation) {
+			if assumedExclusive(impl, situation) {
 				f.Property, f.Observed = "mutual-exclusion", checker.Held
 				list = append(list, f)
 			}
@@ -76,9 +76,9 @@ func expected(n selection.Needs, o selection.Option, impl impls.Impl) []selectio
 	return list
 }
 
-// held reports whether a lock is assumed to exclude clients in a situation for which it has no stated expectation. This
-// is assumed only of session locks, because a lost message does not end a session.
-func held(impl impls.Impl, s impls.Situation) bool {
+// assumedExclusive reports whether a lock is assumed to exclude clients in a situation for which it has no stated expectation.
+// This is assumed only of session locks, because a lost message does not end a session.
+func assumedExclusive(impl impls.Impl, s impls.Situation) bool {
 	said := slices.ContainsFunc(impl.Expected(s), func(e impls.Expectation) bool { return e.Property == "mutual-exclusion" })
 	return impl.Session && !impl.ThirdParty && !said && !s.Special
 }
@@ -106,7 +106,7 @@ func figured(n selection.Needs, o selection.Option) []selection.Figure {
 	apart := bench.Point{ID: "apart", Workload: "contend", Clients: 16, Keys: 16, Fault: "none"}
 	goodput := 1 / (1/m[0] - 0.001 + hold.Seconds())
 	figure := func(metric string, at bench.Point, v float64) selection.Figure {
-		return selection.Figure{Source: "B1", Lock: o.Name, Deployment: o.Deployment, Metric: metric, Point: at, Estimate: around(v), Histories: []selection.History{}}
+		return selection.Figure{Source: "B1", Lock: o.Name, Deployment: o.Deployment, Metric: metric, Point: at, Estimate: estimateNear(v), Histories: []selection.History{}}
 	}
 	took := 1.0
 	if o.Lease == selection.Connection {
@@ -118,8 +118,8 @@ func figured(n selection.Needs, o selection.Option) []selection.Figure {
 		figure("longest_wait", together, min(1000, 16/goodput*1000/max(m[1], 0.01))), figure("uncontended_p50", apart, m[3]), recovery}
 }
 
-// around returns an estimate that is computed from eight values. Each value differs from v by at most 1 %.
-func around(v float64) stats.Estimate {
+// estimateNear returns an estimate that is computed from eight values. Each value differs from v by at most 1 %.
+func estimateNear(v float64) stats.Estimate {
 	var values []float64
 	var blocks []int
 	for i := range 8 {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// two returns a comparison of two locks, named "a" and "b". The parameter goodput holds their goodputs, which vary
+// twoLocks returns a comparison of two locks, named "a" and "b". The parameter goodput holds their goodputs, which vary
 // between trials by at most 10 %.
-func two(goodput [2]float64, trials int) *scoring {
+func twoLocks(goodput [2]float64, trials int) *scoring {
 	s := &scoring{by: weighed(selection.Needs{Weights: map[string]float64{"acquire": 0, "wait": 0, "fairness": 0, "recovery": 0, "commands": 0}}),
 		options: []string{"a", "b"}, values: map[string]map[string]value{}}
 	for i, o := range s.options {
@@ -32,7 +32,7 @@ func TestRanks(t *testing.T) {
 		trials  int
 		second  int // expected rank of the second lock
 	}{{[2]float64{100, 50}, 8, 2}, {[2]float64{100, 99}, 8, 1}, {[2]float64{100, 50}, 5, 1}} {
-		scores := two(c.goodput, c.trials).scores()
+		scores := twoLocks(c.goodput, c.trials).scores()
 		if scores[0].Option != "a" || scores[0].Rank != 1 || scores[1].Rank != c.second {
 			t.Errorf("%v of %d trials: %+v", c.goodput, c.trials, scores)
 		}
@@ -53,13 +53,13 @@ func TestTurns(t *testing.T) {
 	if leading != "b" {
 		t.Fatalf("%s leads", leading)
 	}
-	const at = 4.0 / 9
+	const appliesTo = 4.0 / 9
 	found, over := false, false
 	for _, turn := range s.turns("b") {
 		if turn.Weight != nil && turn.Of == "commands" {
 			found = true
-			if d := *turn.Weight - at; turn.To != "a" || d > 1e-3 || d < -1e-3 {
-				t.Errorf("%+v, want %v", turn, at)
+			if d := *turn.Weight - appliesTo; turn.To != "a" || d > 1e-3 || d < -1e-3 {
+				t.Errorf("%+v, want %v", turn, appliesTo)
 			}
 		}
 		if d := 5.0 / 9; turn.Weight != nil && turn.Of == "goodput" {
@@ -82,7 +82,7 @@ func TestTurns(t *testing.T) {
 
 // TestEnough checks that values better than Criterion.Enough get the same score as Enough.
 func TestEnough(t *testing.T) {
-	s := two([2]float64{1000, 500}, 8)
+	s := twoLocks([2]float64{1000, 500}, 8)
 	for i := range s.by {
 		s.by[i].Enough = 100
 	}

@@ -29,7 +29,7 @@ func Decide(n selection.Needs, options []selection.Option, e selection.Evidence)
 	if a := d.leaseAdvice(r); a != nil {
 		r.Lease = &a.LeaseAdvice
 	}
-	r.Decision.Against = d.against(r)
+	r.Decision.Against = d.disadvantages(r)
 	return r
 }
 
@@ -149,10 +149,10 @@ func gravity(c selection.Cell, r rule) (g int) {
 	return g
 }
 
-// against returns the disadvantages of the recommended candidates. It lists violations that no requirement covers, and trials
-// that disagree with the lease model. It also lists criteria that were not measured, and criteria in which another candidate is
-// better.
-func (d *deciding) against(r *selection.Report) []selection.Cell {
+// disadvantages returns the disadvantages of the recommended candidates. It lists violations that no requirement covers, and
+// trials that disagree with the lease model. It also lists criteria that were not measured, and criteria in which another
+// candidate is better.
+func (d *deciding) disadvantages(r *selection.Report) []selection.Cell {
 	list := []selection.Cell{}
 	for _, name := range r.Decision.Recommended {
 		o := d.option(name)
@@ -193,7 +193,7 @@ func (d *deciding) violations(o selection.Option, cells []selection.Cell) []sele
 	used := cited(cells)
 	return lo.FilterMap(d.Findings, func(f selection.Finding, _ int) (selection.Cell, bool) {
 		return selection.Cell{Option: o.Name, Of: f.Property, Reason: selection.Violated, Tag: selection.Measured, Evidence: []string{f.ID}},
-			f.Lock == o.Lock() && at(f, o) && violated(f) && !lo.HasKey(used, f.ID) && !ofLeaseCurve(f)
+			f.Lock == o.Lock() && appliesTo(f, o) && violated(f) && !lo.HasKey(used, f.ID) && !ofLeaseCurve(f)
 	})
 }
 

@@ -17,9 +17,9 @@ func simple() selection.Needs {
 		Pauses: selection.Pauses{PerHour: 60, P50: time.Millisecond, P99: 10 * time.Millisecond, Longest: 300 * time.Millisecond}, Recovery: 10 * time.Second, Stores: []string{"redis"}}
 }
 
-// passing returns a lock, and evidence that the lock meets the requirements returned by simple(). The parameter recovery is the
-// lock's recovery time as a multiple of the lease.
-func passing(recovery float64) ([]selection.Option, selection.Evidence) {
+// passingLock returns a lock, and evidence that the lock meets the requirements returned by simple(). The parameter recovery is
+// the lock's recovery time as a multiple of the lease.
+func passingLock(recovery float64) ([]selection.Option, selection.Evidence) {
 	o := selection.Option{Name: "x", Kind: selection.ALock, Store: "redis", Deployment: "single", Lease: selection.Renewed, Languages: map[string]string{"any": "x"}}
 	var e selection.Evidence
 	add := func(property, workload, fault, scenario string) {
@@ -49,7 +49,7 @@ func fails(n selection.Needs, options []selection.Option, e selection.Evidence) 
 // TestOneThingMissing checks that a lock that meets all requirements is recommended. It also checks that the lock is
 // eliminated if it fails any one requirement.
 func TestOneThingMissing(t *testing.T) {
-	options, e := passing(1)
+	options, e := passingLock(1)
 	if got := Decide(simple(), options, e).Decision; got.Outcome != selection.OneLock || !slices.Equal(got.Recommended, []string{"x"}) {
 		t.Fatalf("%s %v: %+v", got.Outcome, got.Recommended, got.Eliminated)
 	}
@@ -92,7 +92,7 @@ func TestOneThingMissing(t *testing.T) {
 			o[0].Lease, n.Hold.Max = selection.Fixed, time.Minute
 		}, "work"},
 	} {
-		options, e := passing(1)
+		options, e := passingLock(1)
 		n := simple()
 		c.change(&n, options, &e)
 		if got := fails(n, options, e); !slices.Contains(got, c.want) {
@@ -126,7 +126,7 @@ func TestOutcomes(t *testing.T) {
 // TestLimit checks that the report shows the limits that the requirements set. It tests the criteria goodput (more is better)
 // and commands (less is better).
 func TestLimit(t *testing.T) {
-	options, e := passing(1)
+	options, e := passingLock(1)
 	for _, f := range []selection.Figure{{ID: "M2", Metric: "goodput"}, {ID: "M3", Metric: "commands"}} {
 		f.Lock, f.Point, f.Estimate = "x", bench.Point{Clients: 2, Keys: 1, Fault: "none"}, stats.EstimateOf([]float64{9}, []int{0})
 		e.Figures = append(e.Figures, f)

@@ -12,8 +12,8 @@ func times(p50, p99, most time.Duration) selection.Times {
 	return selection.Times{P50: p50, P99: p99, Max: most}
 }
 
-// always(d) returns a distribution in which every duration equals d.
-func always(d time.Duration) Distribution { return FromTimes(times(d, d, d)) }
+// constantDistribution returns a distribution in which every duration equals d.
+func constantDistribution(d time.Duration) Distribution { return FromTimes(times(d, d, d)) }
 
 var steepPauses = times(20*time.Millisecond, 300*time.Millisecond, 3*time.Second)
 
@@ -55,7 +55,7 @@ func TestDistributionEdges(t *testing.T) {
 	if d := FromSample(nil); d.exceeds(0) != 0 || d.Longest() != 0 || d.mean() != 0 || d.portions(10)[0] != (portion{0, 1}) {
 		t.Error("an empty sample is not 0")
 	}
-	for name, d := range map[string]Distribution{"times": always(time.Second), "sample": FromSample([]time.Duration{time.Second, time.Second, time.Second})} {
+	for name, d := range map[string]Distribution{"times": constantDistribution(time.Second), "sample": FromSample([]time.Duration{time.Second, time.Second, time.Second})} {
 		near(t, name+": over less", d.exceeds(1e9-1), 1, 0)
 		near(t, name+": over it", d.exceeds(1e9), 0, 0)
 		near(t, name+": mean", d.mean(), 1e9, 1)
@@ -66,10 +66,10 @@ func TestDistributionEdges(t *testing.T) {
 	near(t, "of two equal quantiles", half.exceeds(1e9), 0.01, 1e-9)
 	inverse := FromTimes(times(time.Second, 50*time.Second, 50*time.Second)) // the share of durations that exceed t is 0.5 s / t
 	near(t, "area under one over the time", inverse.area(50e9)-inverse.area(1e9), 0.5e9*math.Log(50), 1)
-	if zero := always(0); zero.exceeds(2) != 0 {
+	if zero := constantDistribution(0); zero.exceeds(2) != 0 {
 		t.Error("a time of 0 exceeds 2 ns")
 	}
-	near(t, "scaled", always(time.Second).scaled(0.5).mean(), 5e8, 1)
+	near(t, "scaled", constantDistribution(time.Second).scaled(0.5).mean(), 5e8, 1)
 }
 
 // TestDistributionOfSample checks that the distribution has the quantiles of the sample.

@@ -14,7 +14,7 @@ func FuzzReport(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	options, e := passing(1)
+	options, e := passingLock(1)
 	data, err := selection.Data(Decide(simple(), options, e))
 	if err != nil {
 		f.Fatal(err)

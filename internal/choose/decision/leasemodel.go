@@ -56,9 +56,9 @@ func (m LeaseModel) Point(ttl time.Duration) selection.LeasePoint {
 		RecoveryMeanNS: int64(round(m.recovery(t)+float64(m.HandOffMean), 4)), RecoveryMaxNS: int64(ttl + m.HandOffMax)}
 }
 
-// each calls the function visit for every combination of an acquire time and a work time. The argument length is the sum of these
-// times. The argument share is the probability of the combination.
-func (m LeaseModel) each(visit func(acquire, length, share float64)) {
+// forEachCombination calls visit for every combination of an acquire time and a work time. The argument length is the sum of
+// these times. The argument share is the probability of the combination.
+func (m LeaseModel) forEachCombination(visit func(acquire, length, share float64)) {
 	holds := m.Hold.portions(holdPortions)
 	for _, a := range m.Acquire.portions(acquirePortions) {
 		for _, h := range holds {
@@ -71,7 +71,7 @@ func (m LeaseModel) rate() float64 { return m.PerHour / float64(time.Hour) }
 
 func (m LeaseModel) overlap(ttl float64) (p float64) {
 	if m.Lease == selection.Renewed {
-		m.each(func(trip, length, share float64) {
+		m.forEachCombination(func(trip, length, share float64) {
 			p += share * -math.Expm1(-m.rate()*m.deadly(ttl, ttl, trip, length))
 		})
 		return p
@@ -81,7 +81,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 	}
 	longest := min(ttl, float64(m.Acquire.Longest()+m.Hold.Longest()))
 	sums := newSums(m.Pause, ttl, m.rate()*longest)
-	m.each(func(_, length, share float64) {
+	m.forEachCombination(func(_, length, share float64) {
 		if length <= ttl {
 			p += share * sums.exceed(m.rate()*length, ttl-length)
 		}
@@ -93,7 +93,7 @@ func (m LeaseModel) overlap(ttl float64) (p float64) {
 // hold.
 func (m LeaseModel) givenPause(ttl float64) float64 {
 	var struck, lengths float64
-	m.each(func(trip, length, share float64) {
+	m.forEachCombination(func(trip, length, share float64) {
 		lengths += share * length
 		struck += share * length * m.struck(ttl, ttl, trip, length)
 	})
@@ -136,7 +136,7 @@ func (m LeaseModel) recovery(ttl float64) float64 {
 		return since * (ttl - since/2)
 	}
 	var left, lengths float64
-	m.each(func(trip, length, share float64) {
+	m.forEachCombination(func(trip, length, share float64) {
 		period, whole := ttl/3+trip, 0.0
 		if m.Lease == selection.Renewed {
 			whole = math.Floor(length / period)

@@ -13,7 +13,7 @@ import (
 func TestLeaseClosedForms(t *testing.T) {
 	const hold, pause = time.Second, 400 * time.Millisecond
 	perHour := 3600.0 // one pause per second of work
-	fixed := LeaseModel{Lease: selection.Fixed, Hold: always(hold), Pause: always(pause), PerHour: perHour}
+	fixed := LeaseModel{Lease: selection.Fixed, Hold: constantDistribution(hold), Pause: constantDistribution(pause), PerHour: perHour}
 	renewed := fixed
 	renewed.Lease = selection.Renewed
 	for _, c := range []struct {
@@ -40,14 +40,14 @@ func TestLeaseClosedForms(t *testing.T) {
 
 // TestRoundTripCounts checks that a lease begins when the acquire request is sent.
 func TestRoundTripCounts(t *testing.T) {
-	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(time.Second), Acquire: always(100 * time.Millisecond)}
+	m := LeaseModel{Lease: selection.Fixed, Hold: constantDistribution(time.Second), Pause: constantDistribution(time.Second), Acquire: constantDistribution(100 * time.Millisecond)}
 	if p := m.Point(2050 * time.Millisecond); p.GivenPause != 1 {
 		t.Errorf("acquire 100 ms, work 1 s and pause 1 s do not outlast 2050 ms: %v", p)
 	}
 	if p := m.Point(2150 * time.Millisecond); p.GivenPause != 0 {
 		t.Errorf("acquire 100 ms, work 1 s and pause 1 s outlast 2150 ms: %v", p)
 	}
-	m.Lease, m.Hold = selection.Renewed, always(time.Hour)
+	m.Lease, m.Hold = selection.Renewed, constantDistribution(time.Hour)
 	// The lease of 1500 ms is renewed every 600 ms, and a round trip takes 100 ms. A renewal must be sent within 1400 ms of the
 	// previous one. A pause of 1 s that begins more than 400 ms after a renewal is therefore too long.
 	if p := m.Point(1500 * time.Millisecond); math.Abs(p.GivenPause-200.0/600) > 0.002 {
@@ -58,13 +58,13 @@ func TestRoundTripCounts(t *testing.T) {
 // TestLongRoundTrip checks a round trip so long that renewals are nearly too late. Even a short pause must make the
 // hold overlap.
 func TestLongRoundTrip(t *testing.T) {
-	m := LeaseModel{Lease: selection.Renewed, Hold: always(time.Hour), Pause: always(1), Acquire: always(600 * time.Millisecond)}
+	m := LeaseModel{Lease: selection.Renewed, Hold: constantDistribution(time.Hour), Pause: constantDistribution(1), Acquire: constantDistribution(600 * time.Millisecond)}
 	near(t, "beyond 400 of each 933 ms", m.Point(time.Second).GivenPause, 1-400.0/933.3, 0.001)
 }
 
 // TestManyPauses checks a hold with more pauses than the model considers (mostPauses).
 func TestManyPauses(t *testing.T) {
-	m := LeaseModel{Lease: selection.Fixed, Hold: always(time.Second), Pause: always(10 * time.Millisecond), PerHour: 200 * 3600}
+	m := LeaseModel{Lease: selection.Fixed, Hold: constantDistribution(time.Second), Pause: constantDistribution(10 * time.Millisecond), PerHour: 200 * 3600}
 	near(t, "two hundred pauses of 10 ms", m.Point(1500*time.Millisecond).Overlap, 1, 0.001)
 }
 
@@ -81,7 +81,7 @@ func TestLeaseRecovery(t *testing.T) {
 		{selection.Renewed, 500 * time.Millisecond, 3 * time.Second, 2750 * time.Millisecond},
 		{selection.Renewed, 1500 * time.Millisecond, 3 * time.Second, 2583 * time.Millisecond}, // two thirds of the holders die in the first renewal period
 	} {
-		m := LeaseModel{Lease: c.lease, Hold: always(c.hold), Pause: always(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
+		m := LeaseModel{Lease: c.lease, Hold: constantDistribution(c.hold), Pause: constantDistribution(1), HandOffMean: 10 * time.Millisecond, HandOffMax: 50 * time.Millisecond}
 		p := m.Point(c.ttl)
 		near(t, fmt.Sprintf("%s, work of %v, lease of %v", c.lease, c.hold, c.ttl), float64(p.RecoveryMeanNS)/1e6, float64(c.mean)/1e6+10, 2)
 		if p.RecoveryMaxNS != int64(c.ttl+50*time.Millisecond) {
@@ -134,22 +134,22 @@ func (g game) draw(d Distribution) float64 { return d.quantile(1 - g.r.Float64()
 // time of the only pause. If at is negative, the number of pauses and their start times are random.
 func (g game) play(at float64) bool {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
-	return g.hold(trip, hold, at)
+	return g.simulateHold(trip, hold, at)
 }
 
 // struck simulates a hold with one pause at a random time. weight is the length of the hold. overlap is 1 if the hold overlaps
 // the next client's hold, and otherwise 0.
 func (g game) struck() (weight, overlap float64) {
 	trip, hold := g.draw(g.m.Acquire), g.draw(g.m.Hold)
-	if g.hold(trip, hold, g.r.Float64()*(trip+hold)) {
+	if g.simulateHold(trip, hold, g.r.Float64()*(trip+hold)) {
 		overlap = 1
 	}
 	return trip + hold, overlap
 }
 
-// hold simulates a hold and its pauses, and reports whether the hold overlaps the next client's hold. During a pause the
+// simulateHold simulates a hold and its pauses, and reports whether the hold overlaps the next client's hold. During a pause the
 // process neither works nor renews.
-func (g game) hold(trip, hold, at float64) bool {
+func (g game) simulateHold(trip, hold, at float64) bool {
 	worked, wall := 0.0, 0.0
 	until, renewal := g.ttl, math.Inf(1)
 	if g.m.Lease == selection.Renewed {

@@ -198,16 +198,16 @@ func (d *deciding) findings(o selection.Option, fault string, a asked) (all []se
 		}
 		load := a.workload == f.Workload || a.workload == "" && !Special(f.Workload)
 		accepted := a.accept == nil && usual(*f) || a.accept != nil && a.accept(*f)
-		if load && accepted && at(*f, o) {
+		if load && accepted && appliesTo(*f, o) {
 			all = append(all, *f)
 		}
 	}
 	return all
 }
 
-// The function at reports whether a finding applies to the deployment of a candidate. Usually the finding must come from the same
+// appliesTo reports whether a finding applies to the deployment of a candidate. Usually the finding must come from the same
 // deployment. For server faults such as failover, the deployments may differ unless one of them is a cluster.
-func at(f selection.Finding, o selection.Option) bool {
+func appliesTo(f selection.Finding, o selection.Option) bool {
 	switch f.Fault {
 	case "failover", "failover-synced", "leader-loss", "eviction", "server-restart":
 		return o.Deployment != "cluster" && f.Deployment != "cluster" || f.Deployment == o.Deployment

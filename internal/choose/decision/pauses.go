@@ -77,7 +77,7 @@ func pausesIn(next func() (record.Line, error)) (p Paused, err error) {
 
 func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) error {
 	for _, c := range r.Measurements {
-		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.among(c.Lock) {
+		if !strings.HasPrefix(c.Scenario, leaseScenario) || !g.isCandidate(c.Lock) {
 			continue
 		}
 		option, _ := lo.Find(g.options, func(o selection.Option) bool { return o.Lock() == c.Lock && o.Deployment == c.Deployment })
@@ -97,9 +97,9 @@ func (g *gathering) readPaused(dir string, s selection.Source, r run.Results) er
 // sums is a table of probabilities that several pauses together are longer than a certain time. It has an entry for
 // each number of pauses, and for each time on a grid of equal steps.
 type sums struct {
-	one    Distribution
-	cell   float64     // step between the times for which probabilities are stored
-	longer [][]float64 // longer[n-2][i] is the probability that n pauses take more than i*cell in total
+	pause  Distribution // length of one pause
+	cell   float64      // step between the times for which probabilities are stored
+	longer [][]float64  // longer[n-2][i] is the probability that n pauses take more than i*cell in total
 }
 
 const (
@@ -107,12 +107,12 @@ const (
 	mostPauses = 64 // maximum number of pauses per hold; a larger number counts as the maximum, so each probability is a lower bound
 )
 
-// newSums returns a table for times up to ttl. The parameter one is the distribution of the length of a pause. The parameter
-// expected is the mean number of pauses in a hold. The higher this mean, the more pauses per hold the table covers.
-func newSums(one Distribution, ttl, expected float64) sums {
-	s := sums{one: one, cell: ttl / sumCells}
+// newSums returns a table that stores probabilities for times from 0 to ttl. pause is the distribution of the length of one
+// pause, and expected is the mean number of pauses in a hold. The table covers more pauses per hold if expected is larger.
+func newSums(pause Distribution, ttl, expected float64) sums {
+	s := sums{pause: pause, cell: ttl / sumCells}
 	most := min(mostPauses, int(math.Ceil(expected+6*math.Sqrt(expected)))+2)
-	first := s.first()
+	first := s.pauseLengths()
 	all := first
 	for range most - 1 {
 		all = convolved(all, first)
@@ -126,19 +126,19 @@ func newSums(one Distribution, ttl, expected float64) sums {
 	return s
 }
 
-// first returns the distribution s.one of pause lengths, rounded to multiples of s.cell. Entry i of the result is the
+// pauseLengths returns the distribution of pause lengths, rounded to multiples of s.cell. Entry i of the result is the
 // probability of the length i*s.cell. The probability of a length between two multiples is divided between these two, so that
 // the mean stays the same.
-func (s sums) first() []float64 {
+func (s sums) pauseLengths() []float64 {
 	p := make([]float64, sumCells+1)
 	for i := range p {
 		// p[i] is the probability of the length i*s.cell. A length between two multiples of s.cell adds to both probabilities.
 		// The survival function is the probability that a pause is longer than a given time. p[i] is the mean of this function
 		// in the step below i*s.cell, minus its mean in the step above.
 		below, at, above := float64(i-1)*s.cell, float64(i)*s.cell, float64(i+1)*s.cell
-		p[i] = (s.one.area(at)-s.one.area(below))/s.cell - (s.one.area(above)-s.one.area(at))/s.cell
+		p[i] = (s.pause.area(at)-s.pause.area(below))/s.cell - (s.pause.area(above)-s.pause.area(at))/s.cell
 	}
-	p[0] = 1 - s.one.area(s.cell)/s.cell
+	p[0] = 1 - s.pause.area(s.cell)/s.cell
 	return p
 }
 
@@ -155,7 +155,7 @@ func convolved(a, b []float64) []float64 {
 // exceed returns the probability that all pauses of a hold together are longer than x. expected is the mean number of pauses.
 func (s sums) exceed(expected, x float64) float64 {
 	chance := expected * math.Exp(-expected) // probability of exactly one pause
-	sum := chance * s.one.exceeds(x)
+	sum := chance * s.pause.exceeds(x)
 	rest := -math.Expm1(-expected) - chance
 	for i, longer := range s.longer {
 		chance *= expected / float64(i+2)

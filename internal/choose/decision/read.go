@@ -112,13 +112,13 @@ func (g *gathering) readRun(dir, from string) error {
 		Started: m.Started.UTC().Format(time.RFC3339), Servers: m.Servers, Environment: m.Environment, Notes: m.Notes})
 	cells := lo.KeyBy(r.Measurements, func(c run.Measurement) string { return c.Dir })
 	g.Findings = append(g.Findings, lo.FilterMap(r.Cells, func(o run.Observation, _ int) (selection.Finding, bool) {
-		return findingOf(s, o, cells), g.among(o.Lock) && counts(o)
+		return findingOf(s, o, cells), g.isCandidate(o.Lock) && isEvidence(o)
 	})...)
 	if err := g.readPaused(dir, s, r); err != nil {
 		return err
 	}
 	for _, c := range r.Measurements {
-		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && g.among(c.Lock) {
+		if c.Recovery != nil && c.Fault == "holder-kill" && c.Scenario == "" && g.isCandidate(c.Lock) {
 			g.Figures = append(g.Figures, selection.Figure{Source: s.ID, Dir: c.Dir, Lock: c.Lock, Deployment: c.Deployment, Metric: selection.RecoveryMetric,
 				Point:    bench.Point{Workload: c.Workload, Clients: c.Clients, Processes: c.Processes, Keys: c.Keys, TTLNS: c.TTLNS, Fault: c.Fault},
 				Estimate: stats.EstimateOf(c.Recovery.Multiples, lo.Range(len(c.Recovery.Multiples))), Histories: histories(c, r.Cells)})
@@ -134,13 +134,13 @@ func (g *gathering) source(kind, letter string, s selection.Source) selection.So
 	return s
 }
 
-// The method among reports whether a lock is one of the candidates, in any deployment.
-func (g *gathering) among(lock string) bool {
+// isCandidate reports whether a lock is one of the candidates, in any deployment.
+func (g *gathering) isCandidate(lock string) bool {
 	return slices.ContainsFunc(g.options, func(o selection.Option) bool { return o.Lock() == lock })
 }
 
-// The function counts reports whether an observation is evidence about some requirement.
-func counts(o run.Observation) bool {
+// isEvidence reports whether an observation is evidence about some requirement.
+func isEvidence(o run.Observation) bool {
 	return o.Observed != checker.NotApplicable && slices.Contains([]string{"mutual-exclusion", "lease-exclusion", "resource-integrity",
 		"owner-release", "reentrancy", "recovery", "no-orphan", "progress"}, o.Property)
 }
@@ -177,7 +177,7 @@ func (g *gathering) readBench(dir, from string) error {
 	for _, row := range r.Rows {
 		subject, _ := p.Subject(row.Subject)
 		point, _ := p.Point(row.Point)
-		if subject.Role != bench.Lock || !g.among(subject.Lock) || point.Section == bench.ControlSection {
+		if subject.Role != bench.Lock || !g.isCandidate(subject.Lock) || point.Section == bench.ControlSection {
 			continue
 		}
 		f := selection.Figure{Source: s.ID, Dir: path.Join(point.ID, subject.Name), Lock: subject.Name, Deployment: subject.Deployment,

@@ -26,15 +26,15 @@ func rules() (rows []rule) {
 		rows = append(rows, rule{selection.Requirement{Name: name, Title: title, Need: need, Safety: safety, Tried: tried}, asked, lock, instead})
 	}
 	corrupting := func(n selection.Needs) bool { return n.TwoHold == selection.Corruption }
-	add("applies", "applies", "instead", false, false, nil, said(selection.AnyOperation), applies)
+	add("applies", "applies", "instead", false, false, nil, documented(selection.AnyOperation), applies)
 	add("available", "store available", "stores", false, false, nil, available, availableInstead)
 	add("language", "client library", "languages", false, false, func(n selection.Needs) bool { return len(n.Language) > 0 },
-		inLanguages, said(selection.NoLibrary))
+		inLanguages, documented(selection.NoLibrary))
 	add("reentrancy", "re-entrant", "reenters", false, true, func(n selection.Needs) bool { return n.Reenters }, reenters, nothingHeld)
 	add("exclusion", "mutual exclusion", "", true, true, nil, observes(exclusion("none")), nothingHeld)
 	add("release", "releases only its own", "if_two_hold", true, true, corrupting,
 		observes(asked{property: "owner-release", faults: []string{"none"}, workload: "misuse"}), nothingHeld)
-	add("work", "lease covers work", "hold", true, false, nil, covers, nothingHeld)
+	add("work", "lease covers work", "hold", true, false, nil, leaseFits, nothingHeld)
 	add("pause", "survives pauses", "pauses", true, true, corrupting, survivesPauses, nothingHeld)
 	add("network", "survives network faults", "if_two_hold", true, true, corrupting, observes(exclusion(NetworkFaults()...)), nothingHeld)
 	add("crash", "recovers", "recovery_within", false, true, nil, recovers, nothingHeld)
@@ -46,7 +46,7 @@ func rules() (rows []rule) {
 	for _, c := range criteria() {
 		if c.limit.requirement != "" {
 			asked := func(n selection.Needs) bool { return c.asked(n) > 0 }
-			add(c.limit.requirement, c.limit.title, c.limit.need, false, true, asked, c.within, nothingHeld)
+			add(c.limit.requirement, c.limit.title, c.limit.need, false, true, asked, c.checkLimit, nothingHeld)
 		}
 	}
 	return rows
@@ -81,9 +81,9 @@ func NetworkFaults() []string {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// within checks whether a measured value meets its limit. The answer is unknown if the limit lies in the confidence interval
+// checkLimit checks whether a measured value meets its limit. The answer is unknown if the limit lies in the confidence interval
 // of the value.
-func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
+func (c criterion) checkLimit(d *deciding, o selection.Option) selection.Cell {
 	v := d.value(o, c)
 	cell := v.cell(o, "")
 	cell.Answer = selection.DontKnow
@@ -110,13 +110,13 @@ func (c criterion) within(d *deciding, o selection.Option) selection.Cell {
 	return cell
 }
 
-func said(why selection.Reason) answer {
+func documented(why selection.Reason) answer {
 	return func(*deciding, selection.Option) selection.Cell {
 		return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: why}
 	}
 }
 
-var nothingHeld = said(selection.NothingHeld)
+var nothingHeld = documented(selection.NothingHeld)
 
 func assumed(yes bool, if_, otherwise selection.Reason) selection.Cell {
 	return selection.Cell{Answer: lo.Ternary(yes, selection.Yes, selection.No), Tag: selection.Assumed, Reason: lo.Ternary(yes, if_, otherwise)}
@@ -162,14 +162,14 @@ func inLanguages(d *deciding, o selection.Option) selection.Cell {
 	return selection.Cell{Answer: selection.Yes, Tag: selection.Documented, Reason: selection.AvailableAs, Detail: strings.Join(as, "; ")}
 }
 
-// The function covers checks whether a suitable lease exists. The lease must prevent overlapping holds, and expire in time after
+// leaseFits checks whether a suitable lease exists. The lease must prevent overlapping holds, and expire in time after
 // the death of its holder.
-func covers(d *deciding, o selection.Option) selection.Cell {
+func leaseFits(d *deciding, o selection.Option) selection.Cell {
 	switch o.Lease {
 	case selection.NoLease:
-		return said(selection.NoLeaseEnds)(d, o)
+		return documented(selection.NoLeaseEnds)(d, o)
 	case selection.Connection:
-		return said(selection.HeldByConnection)(d, o)
+		return documented(selection.HeldByConnection)(d, o)
 	}
 	return assumed(d.ttl[o.Lease] > 0, lo.Ternary(o.Lease == selection.Renewed, selection.LeaseRenewed, selection.LeaseCovers), selection.NoLeaseFits)
 }

@@ -105,7 +105,7 @@ func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	}
 	worsened := func(by float64) float64 { return v.median * math.Pow(by, float64(-c.Better)) }
 	leaderAt := func(by float64) int {
-		changed := s.with(s.options[leading], c.Name, worsened(by))
+		changed := s.withMedian(s.options[leading], c.Name, worsened(by))
 		return changed.leader(changed.parts(median), s.weights())
 	}
 	if leaderAt(furthest) == leading {
@@ -122,7 +122,7 @@ func (s *scoring) valueTurn(leading, k int) []selection.Turn {
 	return []selection.Turn{{Of: c.Name, Option: s.options[leading], Value: four(worsened(high)), To: s.options[leaderAt(high)]}}
 }
 
-func (s *scoring) with(option, criterion string, median float64) *scoring {
+func (s *scoring) withMedian(option, criterion string, median float64) *scoring {
 	changed := maps.Clone(s.values)
 	changed[option] = maps.Clone(changed[option])
 	v := changed[option][criterion]

@@ -37,7 +37,7 @@ func Ask(ctx context.Context, in io.Reader, out io.Writer, known Known) (selecti
 			return selection.Needs{}, fmt.Errorf("%s: %w", place, err)
 		}
 	}
-	n, _ := a.needs(known) // the error is always nil, because the method ask accepts only valid answers
+	n, _ := a.toNeeds(known) // the error is always nil, because the method ask accepts only valid answers
 	return n, nil
 }
 
@@ -55,7 +55,7 @@ func (d dialogue) say(format string, args ...any) { _, _ = fmt.Fprintf(d.out, fo
 // ask repeats a question until the answer is valid and consistent with the earlier answers. It returns an error after
 // maxTries invalid answers.
 func (d dialogue) ask(place string, q question, a answers) (answers, error) {
-	before, _ := a.needs(d.known)
+	before, _ := a.toNeeds(d.known)
 	d.say("\n%s: %s\nWhy: %s\n", strings.ToUpper(place[:1])+place[1:], q.text, q.why)
 	for tries := 0; ; {
 		d.say("[%s]\n", strings.TrimSpace(strings.Join(q.words(before, false), " ")))
@@ -64,12 +64,12 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 			return nil, err
 		}
 		if strings.TrimSpace(text) == "?" {
-			d.say("%s\n%s", q.more, q.wants(d.known))
+			d.say("%s\n%s", q.more, q.describeValues(d.known))
 			continue
 		}
-		with, why := a.with(q, text)
+		with, why := a.parseAnswer(q, text)
 		if why == "" {
-			n, wrong := with.needs(d.known)
+			n, wrong := with.toNeeds(d.known)
 			if len(wrong) == 0 {
 				d.say("Understood: %s.\n", strings.Join(q.words(n, true), ", "))
 				return with, nil
@@ -79,7 +79,7 @@ func (d dialogue) ask(place string, q question, a answers) (answers, error) {
 		if tries++; tries == maxTries {
 			return nil, fmt.Errorf("%s (wrong answer %d of %[2]d)", why, tries)
 		}
-		d.say("%s\nWant:\n%sAnswer again (try %d of %d), or ? for an explanation.\n", why, q.wants(d.known), tries+1, maxTries)
+		d.say("%s\nWant:\n%sAnswer again (try %d of %d), or ? for an explanation.\n", why, q.describeValues(d.known), tries+1, maxTries)
 	}
 }
 
@@ -149,8 +149,8 @@ func inSpeech(k yamlfile.Key) string {
 	}
 }
 
-// wants describes the valid values of the requirements that a question sets, one line per requirement.
-func (q question) wants(known Known) string {
+// describeValues describes the valid values of the requirements that a question sets, one line per requirement.
+func (q question) describeValues(known Known) string {
 	var b strings.Builder
 	all := leaves("", keys(new(selection.Needs), known))
 	for _, l := range lo.FlatMap(q.keys, func(path string, _ int) []leaf {
@@ -171,8 +171,8 @@ func (q question) wants(known Known) string {
 // answers maps the path of a key to its value in YAML.
 type answers map[string]string
 
-// needs returns the requirements that follow from the answers, or an error that lists the mistakes.
-func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
+// toNeeds returns the requirements that follow from the answers, or an error that lists the mistakes.
+func (a answers) toNeeds(known Known) (n selection.Needs, wrong []string) {
 	lines := lo.FilterMap(Table(), func(k yamlfile.Key, _ int) (string, bool) {
 		value, said := a[k.Name]
 		if k.Form == yamlfile.Mapping && !said {
@@ -188,9 +188,9 @@ func (a answers) needs(known Known) (n selection.Needs, wrong []string) {
 	return n, yamlfile.Texts(err)
 }
 
-// The method with parses a line of input as the answer to a question. It returns a copy of all answers so far, with the new
+// parseAnswer parses a line of input as the answer to a question. It returns a copy of all answers so far, with the new
 // answer added. If the line is invalid, it returns the reason instead. An empty line keeps the default values.
-func (a answers) with(q question, line string) (answers, string) {
+func (a answers) parseAnswer(q question, line string) (answers, string) {
 	all := maps.Clone(a)
 	lower := strings.ToLower(line)
 	switch first := keyAt(Table(), q.keys[0]); {

@@ -111,9 +111,9 @@ func keys(n *selection.Needs, k Known) []yamlfile.Key {
 		{Name: "fair", Into: &n.Fair, Form: yamlfile.Flag, Normally: "false", Doc: "whether the lock must be fair: the least served client gets at least half as many grants as the most served one"},
 		{Name: "commands", Into: &n.Commands, Form: yamlfile.Number, Max: 1e6, Normally: "0", Doc: "most commands of the store for each grant; 0: no limit"},
 		{Name: "reenters", Into: &n.Reenters, Form: yamlfile.Flag, Normally: "false", Doc: "whether the lock must be re-entrant"},
-		among(k.Languages, yamlfile.Key{Name: "languages", Into: &n.Language, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any",
+		restrictValues(k.Languages, yamlfile.Key{Name: "languages", Into: &n.Language, Form: yamlfile.Text, Check: named, List: true, Empty: true, Normally: "any",
 			Doc: "languages of the clients"}),
-		among(k.Stores, yamlfile.Key{Name: "stores", Into: &n.Stores, Form: yamlfile.Placed, List: true, Normally: "redis",
+		restrictValues(k.Stores, yamlfile.Key{Name: "stores", Into: &n.Stores, Form: yamlfile.Placed, List: true, Normally: "redis",
 			Doc: "stores that you run: `redis`, `redis@replica`, `postgres` and so on"}),
 		{Name: "survives_store", Into: &n.Survives, Form: yamlfile.Choice, List: true, Empty: true, Normally: "restart, if `if_two_hold` is `corruption`",
 			Values: []string{string(selection.Restart), string(selection.Failover), string(selection.Clock), string(selection.Eviction)},
@@ -172,8 +172,8 @@ func (w *weight) MarshalText() ([]byte, error) {
 	return []byte(yamlfile.Plainly(selection.Needs{Weights: *w.of}.Weight(w.name))), nil
 }
 
-// The function among restricts the values of a requirements key to the known names. If known is nil, every name is valid.
-func among(known []string, k yamlfile.Key) yamlfile.Key {
+// restrictValues restricts the values of a requirements key to the known names. If known is nil, every name is valid.
+func restrictValues(known []string, k yamlfile.Key) yamlfile.Key {
 	if known != nil {
 		k.Form, k.Values = yamlfile.Choice, known
 	}

@@ -115,7 +115,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
 		if n.Hold, n.HoldRecorded, err = advisor.RecordedHold(f.recorded...); err != nil {
 			return nil, console.Usage(err, "--recorded takes histories as docs/reference/file-formats.md describes them")
 		}
-		n.Assumed = without(n.Assumed, "hold.")
+		n.Assumed = removeGroup(n.Assumed, "hold.")
 	}
 	a.needs, a.options = n, advisor.Options(n)
 	if len(f.evidence) > 0 {
@@ -146,7 +146,7 @@ func (f *flags) learn(cmd *cobra.Command) (n selection.Needs, err error) {
 	return n, nil
 }
 
-func without(assumed []string, group string) []string {
+func removeGroup(assumed []string, group string) []string {
 	return slices.DeleteFunc(slices.Clone(assumed), func(need string) bool { return strings.HasPrefix(need, group) })
 }
 
@@ -162,7 +162,7 @@ func (a *advising) run(ctx context.Context) error {
 		if p.Longest == 0 { // a pause is possible even if the measurement found none
 			console.Note(a.stderr, "no pause was observed in that time; the pauses in the needs are used")
 		} else {
-			a.needs.Pauses, a.needs.Assumed = p, without(a.needs.Assumed, "pauses.")
+			a.needs.Pauses, a.needs.Assumed = p, removeGroup(a.needs.Assumed, "pauses.")
 		}
 	}
 	var failed error
@@ -217,7 +217,7 @@ func (a *advising) print(r *selection.Report) error {
 // gather tests and measures the locks in stages. Each stage tests only locks that no earlier stage has eliminated.
 func (a *advising) gather(ctx context.Context) error {
 	for _, stage := range advisor.Stages() {
-		left, err := a.left()
+		left, err := a.remainingLocks()
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (a *advising) gather(ctx context.Context) error {
 			return err
 		}
 	}
-	left, err := a.left()
+	left, err := a.remainingLocks()
 	if err != nil || len(left) == 0 {
 		return err
 	}
@@ -239,9 +239,9 @@ func (a *advising) gather(ctx context.Context) error {
 	return a.try(ctx, "paused processes, to confirm the prediction for leases of three lengths", advisor.ConfirmTrials, advisor.Confirming(r))
 }
 
-// left returns the locks that are not eliminated by trials or by documented properties. An author's expectation alone does not
-// eliminate a lock here.
-func (a *advising) left() ([]selection.Option, error) {
+// remainingLocks returns the locks that are not eliminated by trials or by documented properties. An author's expectation alone
+// does not eliminate a lock here.
+func (a *advising) remainingLocks() ([]selection.Option, error) {
 	r, err := a.decide()
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (s *shape) suite() (*suites.Suite, error) {
 		}
 		section.Keys = append(section.Keys, n)
 	}
-	k := known()
+	k := knownNames()
 	if err := cmp.Or(choice.OneOf("workload", section.Workload, k.Workloads), choice.OneOf("fault", section.Fault, k.Faults)); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *shape) over(cmd *cobra.Command, suite *suites.Suite) (*suites.Suite, er
 	return suite, nil
 }
 
-func known() suites.Known {
+func knownNames() suites.Known {
 	k := suites.Known{Locks: choice.Locks.Names(), Faults: choice.Faults.Names()}
 	for _, w := range workloads.All() {
 		if !w.Served {
@@ -164,7 +164,7 @@ func readSuite(name string) (*suites.Suite, error) {
 		}
 		file = name
 	}
-	s, err := suites.Parse(file, text, known())
+	s, err := suites.Parse(file, text, knownNames())
 	if err != nil {
 		return nil, console.Usage(err, "docs/reference/suites.md describes the format, docs/suite.schema.json is its schema")
 	}
@@ -195,10 +195,10 @@ func (p *progress) line() string {
 	if n.Granted == nil {
 		return ""
 	}
-	return fmt.Sprintf("block %d of %d  %s at %s  %d grants  %s left", n.Block, n.Blocks, n.Subject, n.Point, n.Granted.Load(), about(n.Left-time.Since(p.since)))
+	return fmt.Sprintf("block %d of %d  %s at %s  %d grants  %s left", n.Block, n.Blocks, n.Subject, n.Point, n.Granted.Load(), formatTimeLeft(n.Left-time.Since(p.since)))
 }
 
-func about(d time.Duration) string {
+func formatTimeLeft(d time.Duration) string {
 	if d < 0 {
 		return "almost nothing"
 	}
@@ -209,7 +209,7 @@ func (p *progress) begin(n measure.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.now.Granted == nil && !p.Terminal {
-		p.Print(fmt.Sprintf("at most %d blocks, %s left", n.Blocks, about(n.Left)))
+		p.Print(fmt.Sprintf("at most %d blocks, %s left", n.Blocks, formatTimeLeft(n.Left)))
 	}
 	p.now, p.since = n, time.Now()
 }

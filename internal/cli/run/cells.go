@@ -67,15 +67,15 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		f.notes = append(f.notes, skipped...)
 	}
 	if len(plan) == 0 {
-		return nil, nothing(skipped, "none of the workloads and faults applies to any of the locks",
+		return nil, emptyPlanError(skipped, "none of the workloads and faults applies to any of the locks",
 			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands, flash-sale to those of the table, without faults")
 	}
 	return plan, nil
 }
 
-// nothing returns the error for an empty plan. If the plan is empty because faults were skipped, the error states the
+// emptyPlanError returns the error for an empty plan. If the plan is empty because faults were skipped, the error states the
 // reasons for skipping them. Otherwise it states the parameters why and hint.
-func nothing(skipped []string, why, hint string) error {
+func emptyPlanError(skipped []string, why, hint string) error {
 	if len(skipped) > 0 {
 		why, hint = strings.Join(skipped, "; "), "lockbench list faults describes the faults, and lockbench list locks the locks"
 	}

@@ -56,17 +56,17 @@ func (r *Runner) drive(ctx context.Context) (failed error) {
 			stop()
 		}
 	}
-	measured.each(ctx, try)
+	measured.forEachTrial(ctx, try)
 	var all sync.WaitGroup
 	for _, p := range beside {
-		all.Go(func() { p.each(ctx, try) })
+		all.Go(func() { p.forEachTrial(ctx, try) })
 	}
 	all.Wait()
 	return failed
 }
 
-// The method each calls the function do for every trial in the list. It starts no further trial after ctx is done.
-func (p part) each(ctx context.Context, do func(work)) {
+// forEachTrial calls do for every trial in the list. It starts no further trial after ctx is done.
+func (p part) forEachTrial(ctx context.Context, do func(work)) {
 	var running errgroup.Group
 	running.SetLimit(p.atOnce)
 	for _, w := range p.of {

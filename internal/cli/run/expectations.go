@@ -70,7 +70,7 @@ func readExpectations(file string) (expected, error) {
 	for i := range c.Expectations {
 		one := &c.Expectations[i]
 		one.Fault = cmp.Or(one.Fault, faults.None().Name)
-		one.Workload = cmp.Or(one.Workload, showing(one.Property, one.Fault))
+		one.Workload = cmp.Or(one.Workload, defaultWorkload(one.Property, one.Fault))
 		if slices.ContainsFunc(c.Expectations[:i], func(o worker.Expectation) bool {
 			return o.Property == one.Property && o.Fault == one.Fault && o.Workload == one.Workload
 		}) {
@@ -83,9 +83,9 @@ func readExpectations(file string) (expected, error) {
 	return c, nil
 }
 
-// The function showing returns the workload in which a property is checked by default. Some properties can be violated
+// defaultWorkload returns the workload in which a property is checked by default. Some properties can be violated
 // only in a special workload.
-func showing(property, fault string) string {
+func defaultWorkload(property, fault string) string {
 	workload := map[string]string{"reentrancy": "reentrant", "owner-release": "misuse", "abandoned-acquire": "long-hold", "loss-notice": "long-hold"}[property]
 	if workload == "" || workload != "reentrant" && fault != faults.None().Name {
 		return "counter"

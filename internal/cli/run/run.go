@@ -148,8 +148,8 @@ func (f *flags) chosen() bool {
 // little about a race.
 const usualFaultTrials = 4
 
-// faulty reports whether the user names at least one fault.
-func (f *flags) faulty() bool {
+// hasFault reports whether the user names at least one fault.
+func (f *flags) hasFault() bool {
 	return slices.ContainsFunc(f.faults, func(name string) bool { return name != faults.None().Name })
 }
 
@@ -186,12 +186,12 @@ func (f *flags) check(cmd *cobra.Command) error {
 	}
 	if changed("hold") {
 		f.shop.Hold, f.faultHold = &f.params.Hold, f.params.Hold
-		if f.faulty() && f.worker.Command == "" {
+		if f.hasFault() && f.worker.Command == "" {
 			f.notes = append(f.notes, "with --hold, built-in locks under faults are only expected to keep lease-exclusion, owner-release and fencing, "+
 				"and exclusion if they can renew; the rest is observed")
 		}
 	}
-	if f.faulty() && !changed("trials") {
+	if f.hasFault() && !changed("trials") {
 		f.faultTrials = usualFaultTrials
 	}
 	return f.servers.Settle(cmd)
@@ -200,7 +200,7 @@ func (f *flags) check(cmd *cobra.Command) error {
 func (f *flags) checkChoice(cmd *cobra.Command) error {
 	return console.Refuse(hintRun, append(f.worker.Refusals(f.locks),
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
-		console.Refusal{If: f.faulty() && f.params.Clients > trial.MostClients, What: fmt.Sprintf("--clients: want at most %d under faults, where each client has a process", trial.MostClients)},
+		console.Refusal{If: f.hasFault() && f.params.Clients > trial.MostClients, What: fmt.Sprintf("--clients: want at most %d under faults, where each client has a process", trial.MostClients)},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for the default"},
 		console.Refusal{If: f.jobs > 1 && f.servers.Named(), Hint: "leave out --jobs",
 			What: "--jobs: on your own servers trials run one after the other, since they use the same keys"},

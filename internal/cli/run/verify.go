@@ -141,7 +141,7 @@ func (f *flags) expectedCells(own impls.Impl) ([]trial.Cell, error) {
 	skipped := inapplicableFaults([]impls.Impl{own}, injected)
 	f.notes = append(f.notes, skipped...)
 	if len(plan) == 0 {
-		return nil, nothing(skipped, "none of the workloads and faults applies to this lock", hintCapability)
+		return nil, emptyPlanError(skipped, "none of the workloads and faults applies to this lock", hintCapability)
 	}
 	return plan, nil
 }

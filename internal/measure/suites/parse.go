@@ -189,13 +189,13 @@ func (s *Section) point(clients int, each Keys, hold time.Duration, rate float64
 	return bench.Point{
 		ID: id, Section: s.Name, Workload: s.Workload, Clients: clients, Processes: min(s.Processes, clients), Keys: keys,
 		HoldNS: int64(hold), WaitNS: int64(s.Wait), TTLNS: int64(s.TTL), Arrivals: s.Arrivals, Rate: rate, Fault: s.Fault,
-		DurationNS: int64(s.window(clients, keys, hold)),
+		DurationNS: int64(s.measuredDuration(clients, keys, hold)),
 	}
 }
 
-// window returns the measured duration of a trial. It is at least Duration, and long enough for each client to hold a lock
-// Rounds times.
-func (s *Section) window(clients, keys int, hold time.Duration) time.Duration {
+// measuredDuration returns the measured duration of a trial. It is at least Duration, and long enough for each client to hold a
+// lock Rounds times.
+func (s *Section) measuredDuration(clients, keys int, hold time.Duration) time.Duration {
 	turns := (clients + keys - 1) / keys
 	return max(s.Duration, time.Duration(s.Rounds)*time.Duration(turns)*(hold+handOver))
 }
