@@ -23,7 +23,7 @@ type stillHeld struct {
 	false    []refusal         // refused releases after which the store had an entry of the hold
 }
 
-// content is what the store had for a hold: hashes by the number of the entry.
+// content holds the hashes of the entries that the store had for a hold, by the number of the entry.
 type content struct {
 	hold   int64
 	values map[int64]int64
@@ -111,8 +111,8 @@ func (s *stillHeld) recordContent(h *projection.Hold, o sighting) {
 	s.contents[h.Acquire.Client] = c
 }
 
-// wrongRefusals returns the releases that were certainly refused falsely. The content of an entry must identify its hold, and the
-// entry must not be one that outlasts holds, such as a counter.
+// wrongRefusals returns the releases that were certainly refused falsely. The content of an entry must identify its hold.
+// Entries that stay after a hold, such as a counter, do not count.
 func (s *stillHeld) wrongRefusals() []refusal {
 	if s.alike || len(s.contents) < 2 {
 		return nil // a later holder may have the same content
