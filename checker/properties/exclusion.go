@@ -20,13 +20,15 @@ import (
 type exclusion struct {
 	projection.View
 	monitor
-	grants, empty, unstated int // numbers of grants: all (grants), received after the hold had ended (empty), and without a known end of the hold (unstated)
-	open                    projection.PerKey[[]*overlap]
-	sentence                func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
-	shown                   [2]*projection.Hold
-	freed                   *projection.Hold // another hold that ended between the grants of the two shown holds, or nil; its end may explain the second grant
-	at                      string           // name of the lock key of the reported violation
-	violated                map[string]bool
+	grants   int // number of grants
+	empty    int // number of grants that the client received after the hold had ended
+	unstated int // number of grants for which the end of the hold is unknown
+	open     projection.PerKey[[]*overlap]
+	sentence func(first, second *projection.Hold, both time.Duration) string // returns the description of a violation
+	shown    [2]*projection.Hold
+	freed    *projection.Hold // another hold that ended between the grants of the two shown holds, or nil; its end may explain the second grant
+	at       string           // name of the lock key of the reported violation
+	violated map[string]bool
 }
 
 func newExclusion(m monitor, v projection.View, sentence func(first, second *projection.Hold, both time.Duration) string) *exclusion {

@@ -35,9 +35,9 @@ type version struct {
 	State     string   // "bad" for a version with a defect, "fixed" for a version without this defect, or "current"
 	With      []string // packages that only this version needs in addition to the library
 	Argument  string   // command-line argument of the adapter, which selects how it uses the library; may be empty
-	Defect    string   // only for a bad version: its defect, with the upstream issue
-	Situation string   // only for a bad version: the events that make the defect visible
-	Question  string   // only for a bad version: name of the violated property, or "none"
+	Defect    string   // defect of this version of the library, with the upstream issue; "": no known defect
+	Situation string   // events that make the defect visible
+	Question  string   // property that the defect violates; "none": no property covers it
 	ShownBy   string   `yaml:"shown_by"` // flags with which lockbench verify detects the defect; may be empty
 	Case      string   // name of a file in the same folder with a case (docs/case.schema.json) that shows the defect; may be empty
 }

@@ -127,7 +127,7 @@ const (
 type Line struct {
 	ID      int64  `json:"id,omitempty"`
 	OK      bool   `json:"ok,omitempty"`
-	Refused string `json:"refused,omitempty"` // reason of a definite refusal: the request had no effect
+	Refused string `json:"refused,omitempty"` // reason why the request certainly had no effect
 	Error   string `json:"error,omitempty"`   // indeterminate error: the request may have had an effect
 
 	Key       string `json:"key,omitempty"` // key of a grant, if it differs from the requested key

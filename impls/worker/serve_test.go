@@ -312,7 +312,7 @@ func TestLossAndRenewals(t *testing.T) {
 	s.tell(`{"id":3,"do":"acquire","key":"k","owner":"a","ttl_ms":600}`)
 	s.hear()
 	s.ask(`{"id":4,"do":"release","key":"k","hold":3,"token":"t2"}`, Line{ID: 4, OK: true})
-	close(s.lock.lost) // a loss is not reported after the release
+	close(s.lock.lost) // the loss comes after the release, so it must not be reported
 	s.ask(`{"id":5,"do":"ping"}`, Line{ID: 5, OK: true})
 }
 

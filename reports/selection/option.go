@@ -4,7 +4,7 @@ import "strings"
 
 // Option is a candidate: a lock, or a mechanism that replaces a lock.
 type Option struct {
-	Name       string `json:"name"` // name of a lock, as lock or lock@deployment, or of a mechanism that replaces a lock, such as idempotent
+	Name       string `json:"name"` // lock, lock@deployment, or a mechanism that replaces a lock, such as "idempotent"
 	Kind       Kind   `json:"kind"`
 	Doc        string `json:"doc"` // description of the candidate, in one sentence
 	Store      string `json:"store,omitempty"`

@@ -369,7 +369,7 @@ func TestNotices(t *testing.T) {
 	s.ask(acquire(3, 0), reply{ID: 3, OK: true, Token: "t2", Fence: 2, Validity: ms600})
 	s.ask(releaseOf(4, 3), reply{ID: 4, OK: true})
 	time.Sleep(5 * time.Millisecond)
-	close(x.lost) // a loss is not reported after the release
+	close(x.lost) // ends the goroutine that would report a loss
 	time.Sleep(20 * time.Millisecond)
 	s.ask(`{"id":5,"do":"ping"}`, reply{ID: 5, OK: true})
 }

@@ -19,7 +19,7 @@ type gateFlags struct {
 	bench                flags // flags of bench, used if --run is not given
 }
 
-// GateCommand returns the command gate.
+// GateCommand returns the command "gate", which compares a bench with the thresholds of a suite.
 func GateCommand() *cobra.Command {
 	f := &gateFlags{}
 	cmd := &cobra.Command{

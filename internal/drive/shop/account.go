@@ -40,10 +40,10 @@ func (a *account) tell(steps []Step) []histories.Op {
 	return a.ops
 }
 
-// earliestTime returns the earliest possible history time of a time on the service's clock.
+// earliestTime converts a time on the service's clock to a time in the history. It returns the earliest possible one.
 func (a *account) earliestTime(at time.Duration) time.Duration { return max(a.sent, a.earliest+at) }
 
-// latestTime returns the latest possible history time of a time on the service's clock.
+// latestTime converts a time on the service's clock to a time in the history. It returns the latest possible one.
 func (a *account) latestTime(at time.Duration) time.Duration { return min(a.received, a.latest+at) }
 
 func (a *account) one(steps []Step) {

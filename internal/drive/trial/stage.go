@@ -74,7 +74,7 @@ func (s *stage) prepare(ctx context.Context, t *trial) error {
 	w := t.world
 	for i, x := range append(slices.Clone(s.seats[:t.Params.Processes]), s.fresh) {
 		if x == s.fresh && t.names != "" {
-			i = mostProcesses // this number is the same in every trial, and no other seat has it
+			i = mostProcesses // the process of the final check has the same number in every trial
 		}
 		if err := s.fill(ctx, x, t, i); err != nil {
 			return err

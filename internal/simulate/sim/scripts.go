@@ -70,8 +70,8 @@ func newInterpreter() *interpreter {
 	return in
 }
 
-// runScript handles EVAL and EVALSHA. The result is true if it has replied. It is false for other commands and for
-// errors, which the emulator must handle. known holds the hashes of the scripts sent to this server.
+// runScript handles EVAL and EVALSHA. It returns true if it has replied. It returns false for other commands and after an
+// error; the emulator must then reply. known holds the hashes of the scripts sent to this server.
 func runScript(s *server.Server, known *sync.Map, peer *server.Peer, command string, args []string) bool {
 	if command != "EVAL" && command != "EVALSHA" || len(args) < 2 {
 		return false

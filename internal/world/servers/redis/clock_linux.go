@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// mapped is an 8-byte file that is mapped into memory. Setting the number in memory is atomic. Writing the file might
-// not be atomic.
+// mapped is a file of 8 bytes that is mapped into memory and holds one number. Setting the number in memory is atomic.
+// Writing the file might not be atomic.
 type mapped struct {
 	page   []byte
 	number *atomic.Int64
