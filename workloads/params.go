@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"lockbench/histories"
@@ -15,18 +16,18 @@ import (
 
 // Params holds the parameters of a workload.
 type Params struct {
-	Clients   int           `json:"clients"`              // client c runs in process c modulo Processes
-	Processes int           `json:"processes"`            // number of processes, real or simulated; each process has a separate lock object
-	Duration  time.Duration `json:"duration_ns"`          // time after which clients start no more iterations
-	Grace     time.Duration `json:"grace_ns,omitempty"`   // time to finish started iterations; 0: TTL + Wait + 1.5 s
-	TTL       time.Duration `json:"ttl_ns"`               // requested lease
-	Wait      time.Duration `json:"wait_ns,omitempty"`    // timeout of an acquire, in workloads that wait; 0: no timeout
-	Hold      time.Duration `json:"hold_ns"`              // duration of the work in the critical section
-	Think     time.Duration `json:"think_ns"`             // mean delay before an iteration; uniform from 0 to twice the mean
-	Keys      int           `json:"keys"`                 // number of keys, each with a separate lock
-	KeyLength int           `json:"key_length,omitempty"` // shortest length of a key's name, in bytes; the names are equal up to their end
-	Spread    Spread        `json:"distribution"`         // how clients choose among the keys
-	Stock     int           `json:"stock,omitempty"`      // initial stock of each key, in the flash-sale workloads
+	Clients   int           `json:"clients"`            // client c runs in process c modulo Processes
+	Processes int           `json:"processes"`          // number of processes, real or simulated; each process has a separate lock object
+	Duration  time.Duration `json:"duration_ns"`        // time after which clients start no more iterations
+	Grace     time.Duration `json:"grace_ns,omitempty"` // time to finish started iterations; 0: TTL + Wait + 1.5 s
+	TTL       time.Duration `json:"ttl_ns"`             // requested lease
+	Wait      time.Duration `json:"wait_ns,omitempty"`  // timeout of an acquire, in workloads that wait; 0: no timeout
+	Hold      time.Duration `json:"hold_ns"`            // duration of the work in the critical section
+	Think     time.Duration `json:"think_ns"`           // mean delay before an iteration; uniform from 0 to twice the mean
+	Keys      int           `json:"keys"`               // number of keys, each with a separate lock
+	Names     Naming        `json:"names,omitzero"`     // names of the keys
+	Spread    Spread        `json:"distribution"`       // how clients choose among the keys
+	Stock     int           `json:"stock,omitempty"`    // initial stock of each key, in the flash-sale workloads
 	Seed      uint64        `json:"seed"`
 
 	Arrivals Arrivals      `json:"arrivals,omitempty"`  // how the start times of iterations are chosen
@@ -66,8 +67,8 @@ func (p Params) Check() error {
 		return fmt.Errorf("stock %d: want 1 to 1000000", p.Stock)
 	case p.Keys < 1 || p.Keys > 100_000:
 		return fmt.Errorf("%d keys: want 1 to 100000", p.Keys)
-	case p.KeyLength < 0 || p.KeyLength > 200:
-		return fmt.Errorf("key_length %d: want 0 to 200", p.KeyLength)
+	case p.Names == Prefixes && p.Keys > 200:
+		return fmt.Errorf("%d keys whose names are prefixes of each other: want at most 200", p.Keys)
 	case p.Keys > 1 && p.Spread == One:
 		return fmt.Errorf("%d keys with distribution one: want uniform, zipf or own", p.Keys)
 	case p.Arrivals != Closed && (p.Rate <= 0 || p.Rate > 1_000_000):
@@ -117,7 +118,35 @@ func (p *Params) key(client int32, r *rand.Rand) int {
 	return 0
 }
 
-func (p *Params) keyName(i int) string { return fmt.Sprintf("k%0*d", p.KeyLength-1, i) }
+// Naming selects the names of the keys.
+type Naming uint8
+
+const (
+	Numbered Naming = iota // k0, k1, k2
+	Prefixes               // k, k0, k00: each name is a prefix of the next one
+	Long                   // names that are equal in their first longName - 6 bytes
+)
+
+// longName is the length of long names. The names of locks in MySQL are shorter.
+const longName = 90
+
+var namings = []string{"numbered", "prefixes", "long"}
+
+func (n Naming) String() string { return histories.NameOf(namings, int(n)) }
+
+func (n Naming) MarshalText() ([]byte, error) { return []byte(n.String()), nil }
+
+func (n *Naming) UnmarshalText(text []byte) error { return histories.Parse(n, namings, text, "naming") }
+
+func (p *Params) keyName(i int) string {
+	switch p.Names {
+	case Prefixes:
+		return "k" + strings.Repeat("0", i)
+	case Long:
+		return fmt.Sprintf("k%0*d", longName-1, i)
+	}
+	return fmt.Sprintf("k%d", i)
+}
 
 // KeyNames returns the names of all keys that clients lock, such as "k0" and "k1".
 func (p *Params) KeyNames() []string {

@@ -525,10 +525,11 @@ func TestParams(t *testing.T) {
 }
 
 func TestKeyNames(t *testing.T) {
-	for length, want := range map[int][]string{0: {"k0", "k1"}, 6: {"k00000", "k00001"}} {
-		p := Params{Keys: 2, KeyLength: length}
+	for naming, want := range map[Naming][]string{Numbered: {"k0", "k1"}, Prefixes: {"k", "k0"},
+		Long: {"k" + strings.Repeat("0", longName-1), "k" + strings.Repeat("0", longName-2) + "1"}} {
+		p := Params{Keys: 2, Names: naming}
 		if got := p.KeyNames(); !slices.Equal(got, want) {
-			t.Errorf("length %d: %q, want %q", length, got, want)
+			t.Errorf("%s: %q, want %q", naming, got, want)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 const (
 	usual = "counter"
 	many  = 40 // number of keys in some cases; larger than the caches of some libraries
-	long  = 90 // length of the names of keys in some cases; longer than the names of locks in MySQL
 )
 
 // chooseWorkload chooses a random workload that the lock supports. In half of the cases this is the workload "varied".
@@ -58,7 +57,7 @@ func (s *scene) chooseParams(seed uint64) {
 }
 
 // chooseHabits chooses about half of the habits that suit the lock. In a third of the cases, clients use several keys.
-// In some of these cases the keys have long names.
+// Most of these keys have names that are prefixes of each other, or long names.
 func (s *scene) chooseHabits() {
 	p := &s.params
 	p.Grace = 6 * p.TTL // some holds last four leases
@@ -76,7 +75,9 @@ func (s *scene) chooseHabits() {
 	if s.chance(8) {
 		p.Keys, p.Spread = many, workloads.Zipf
 	}
-	if p.Keys > 1 && s.lock.Program == nil && s.chance(25) { // a library may limit the length
-		p.KeyLength = long
+	if p.Keys > 1 && s.chance(50) {
+		p.Names = workloads.Prefixes
+	} else if p.Keys > 1 && s.lock.Program == nil && s.chance(40) { // a library may limit the length
+		p.Names = workloads.Long
 	}
 }

@@ -253,7 +253,7 @@ func (s *shrinker) plainUsage() {
 			c.Params.Spread = workloads.One
 		}
 	})
-	s.tryChange(func(c *Case) { c.Params.KeyLength = 0 })
+	s.tryChange(func(c *Case) { c.Params.Names = workloads.Numbered })
 }
 
 // plainer maps a deployment to a simpler deployment for the same lock.
