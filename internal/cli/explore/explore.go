@@ -142,7 +142,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		return nil, err
 	}
 	if f.most == 0 {
-		if f.most = 4; len(subjects) > 4 {
+		if f.most = 4; len(subjects) > 4 || f.untilFail {
 			f.most = 1
 		}
 	}

@@ -38,8 +38,8 @@ func NewReal(s trial.Setting, run func() string, slots int) *Real {
 // Size returns the number of cases that can run at the same time.
 func (r *Real) Size() int { return cap(r.slots) }
 
-// Batch returns the number of cases in one search. They run one after another on one stage.
-func (r *Real) Batch() uint64 { return 4 }
+// Batch returns the number of cases in one search.
+func (r *Real) Batch() uint64 { return 1 }
 
 // Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds.
 func (r *Real) Search(ctx context.Context, s Subject, from, count uint64) (all []Seed, err error) {
@@ -54,6 +54,16 @@ func (r *Real) Search(ctx context.Context, s Subject, from, count uint64) (all [
 		all = append(all, x)
 	}
 	return all, nil
+}
+
+// Confirm runs the case of a failed seed several times and reports whether the violation showed again.
+func (r *Real) Confirm(ctx context.Context, s Subject, failed Seed) (bool, error) {
+	c, _, err := s.Choose(failed.Seed)
+	if err != nil {
+		return false, err
+	}
+	run, _, _ := repeat(realRunner{r, ctx}, c, failed.Fails()[0], confirming) // without a run that ended, nothing showed
+	return run != nil, ctx.Err()
 }
 
 // Minimise is like Subject.Minimise, but on real servers. A violation counts only if it shows again.

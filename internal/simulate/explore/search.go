@@ -22,6 +22,7 @@ type Seed struct {
 	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
 	Failed     string        `json:"failed,omitempty"`   // reason why there is no verdict, such as a panic
 	history    *Recorded     // history of a violation on real servers; set only if the property was expected to hold
+	confirmed  bool          // the failure showed again; set only by a search until a failure
 	Void       string        `json:"void,omitempty"` // reason why the trial says nothing about the lock, such as a slow machine or a failed action
 }
 
