@@ -65,7 +65,7 @@ func All() []Property {
 			"a try was refused (busy) although the key was free from the call to the answer (only for locks that promise this)",
 			func(m monitor) Judgement { return &tries{monitor: m, open: map[int32]time.Duration{}} }, false},
 		{"truthful-answer",
-			"a release or renewal of a valid hold is refused, or an acquire of a free key that no other client requests",
+			"a valid hold is refused its release or renewal, a free key is busy, or nothing explains an unknown answer",
 			func(m monitor) Judgement { return newAnswers(m) }, false},
 		{"prompt-hand-off",
 			"a key stays free after a release for longer than the back-off + 500 ms while a client waits for it",

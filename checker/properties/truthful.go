@@ -10,13 +10,14 @@ import (
 
 // answers checks that definite answers are true. A release or a renewal of a valid hold must not be refused. An acquire
 // must not be refused if the key is certainly free and no other client requests it.
-// A repeated release must not be refused while the store still has the hold.
+// A repeated release must not be refused while the store still has the hold. Without a fault, every answer must be definite.
 type answers struct {
 	monitor
 	keys      projection.PerKey[answered]
 	releasing map[int32]*releasing // outstanding releases, by client
 	lost      map[int32]int64      // number of the hold that was last reported as lost, by client
 	definite  int                  // number of definite answers
+	blank     unexplained
 }
 
 type answered struct {
@@ -57,6 +58,10 @@ func (x *answers) of(k *projection.Key) *answered {
 func (x *answers) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
 	w := x.of(k)
+	if u := x.blank.event(ev, len(x.faults)); u != nil && x.Header.Fault != "" && x.countViolation() { // a history of another tool may not have its faults
+		x.show(u.Key, u.Call, u.Return, []histories.Op{*u}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened.",
+			u.Kind, u.Key, u, u.Call, u.Return)
+	}
 	if ev.Return && op.Outcome != histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release || op.Kind == histories.Renew) {
 		x.definite++
 	}

@@ -1,0 +1,44 @@
+package properties
+
+import (
+	"time"
+
+	"lockbench/histories"
+)
+
+// soonest is the time after which a timeout may explain an unknown outcome. Clients of stores wait longer than that.
+const soonest = time.Second
+
+// unexplained finds operations with an unknown outcome that nothing explains: no fault has happened in the history so far,
+// the operation returned too early for a timeout, and its client went on. A client that does not go on may have been
+// interrupted at the end of the trial.
+type unexplained struct {
+	last map[int32]histories.Op // unexplained operation that is the client's last one so far, by client
+}
+
+// event handles the call or the return of an acquire or a release. It returns the unexplained operation after which the
+// client has gone on, or nil. faults is the number of clients, servers and networks that a fault has affected so far.
+func (x *unexplained) event(ev histories.Event, faults int) *histories.Op {
+	op := ev.Op
+	if op.Kind != histories.Acquire && op.Kind != histories.Release || faults > 0 {
+		return nil
+	}
+	before, found := x.last[op.Client]
+	if found && op.Kind == histories.Acquire && op.Call >= before.Return {
+		delete(x.last, op.Client)
+		return &before
+	}
+	granted := op.Validity != 0 // the lock has answered, and lockbench could not tell when
+	if ev.Return && op.Outcome == histories.Unknown && !granted && op.Error != histories.Cancelled && op.Return-op.Call < soonest && !timedOut(op) {
+		if x.last == nil {
+			x.last = map[int32]histories.Op{}
+		}
+		x.last[op.Client] = *op
+	}
+	return nil
+}
+
+// timedOut reports whether an acquire returned so late that its timeout may explain an unknown outcome.
+func timedOut(op *histories.Op) bool {
+	return op.Kind == histories.Acquire && op.Wait > 0 && op.Return-op.Call >= op.Wait*9/10
+}
