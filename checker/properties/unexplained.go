@@ -28,7 +28,7 @@ func (x *unexplained) event(ev histories.Event, faults int) *histories.Op {
 		delete(x.last, op.Client)
 		return &before
 	}
-	granted := op.Validity != 0 // the lock has answered, and lockbench could not tell when
+	granted := op.Validity != 0 // the lock has answered; only the time of the grant is unknown
 	if ev.Return && op.Outcome == histories.Unknown && !granted && op.Error != histories.Cancelled && op.Return-op.Call < soonest && !timedOut(op) {
 		if x.last == nil {
 			x.last = map[int32]histories.Op{}
