@@ -439,12 +439,12 @@ func TestFencedQueuesOnce(t *testing.T) {
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		c := raw(t, g.URLs()[0])
 		h := mustAcquire(t, a, "a", 10*time.Second, 0)
-		waits := asynchronously(t.Context(), b, "b", 80*time.Millisecond) // the waiter repeats its request every 10 ms
+		waits := asynchronously(t.Context(), b, "b", 4*time.Second) // the waiter repeats its request every 500 ms
 		inQueue(t, g, 1)
-		other := asynchronously(t.Context(), b, "other", 80*time.Millisecond)
+		other := asynchronously(t.Context(), b, "other", 4*time.Second)
 		inQueue(t, g, 2)
 		first := c.LRange(t.Context(), "k", 1, -1).Val()
-		for range 5 { // in each round both waiters repeat their requests
+		for range 2 { // in each round both waiters repeat their requests
 			c.LRem(t.Context(), "k", 0, first[1])
 			waitUntil(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
 		}
