@@ -1,6 +1,6 @@
 // Package observe reads the keys of a lock directly from its servers while a trial runs. Start records each observation
 // in the history as operations of the kind Seen. The judge can then compare the lock's promises with the content of the
-// store.
+// store. In virtual time a Watch is called instead.
 package observe
 
 import (
@@ -46,8 +46,7 @@ func Start(g *servers.Group, k Keys, rec *histories.Recorder) *Observation {
 	if err != nil {
 		return nil
 	}
-	k.Names = k.Names[:min(len(k.Names), maxKeys)]
-	w := &watch{Keys: k, servers: all, recorder: rec, log: rec.Log(histories.Harness), keys: map[string]*key{}}
+	w := NewWatch(all, k, rec)
 	ctx, stop := context.WithCancel(context.Background())
 	o := &Observation{all, stop, make(chan struct{})}
 	go func() {
@@ -83,12 +82,20 @@ func (o *Observation) Counters() map[string]float64 {
 	return sum
 }
 
-type watch struct {
+// Watch records observations of the keys of a trial.
+type Watch struct {
 	Keys
 	servers  []servers.Observer
 	recorder *histories.Recorder
 	log      *histories.Log
 	keys     map[string]*key
+}
+
+// NewWatch returns a Watch that reads the servers and records what it finds. If there are too many names, it observes only
+// the first ones.
+func NewWatch(servers []servers.Observer, k Keys, rec *histories.Recorder) *Watch {
+	k.Names = k.Names[:min(len(k.Names), maxKeys)]
+	return &Watch{Keys: k, servers: servers, recorder: rec, log: rec.Log(histories.Harness), keys: map[string]*key{}}
 }
 
 // key is the state of one lock key.
@@ -99,8 +106,10 @@ type key struct {
 	seen    bool             // whether an observation was recorded
 }
 
-func (w *watch) run(ctx context.Context) {
-	every := min(max(w.TTL/16, shortest), longest)
+// Interval returns the interval between two observations.
+func (k Keys) Interval() time.Duration { return min(max(k.TTL/16, shortest), longest) }
+
+func (w *Watch) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -110,15 +119,15 @@ func (w *watch) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		start := time.Now()
-		if errors.Is(w.observe(ctx), servers.ErrNotObserved) {
+		if errors.Is(w.Observe(ctx), servers.ErrNotObserved) {
 			return // after any other error, for example while a server is down, the next observation may succeed
 		}
-		timer.Reset(max(every, share*time.Since(start)))
+		timer.Reset(max(w.Interval(), share*time.Since(start)))
 	}
 }
 
-// observe reads all entries of the trial once. It then records the entries of each lock key.
-func (w *watch) observe(ctx context.Context) error {
+// Observe reads all entries of the trial once. It then records the entries of each lock key.
+func (w *Watch) Observe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	read := make([][]servers.Entry, len(w.servers))
@@ -145,7 +154,7 @@ func (w *watch) observe(ctx context.Context) error {
 // keyOf returns the lock key that an entry belongs to, or "". An entry belongs to a key if its name, after the trial's
 // prefix, contains the key as a word. A library may put other words before and after the key. If several keys match, the
 // longest is returned.
-func (w *watch) keyOf(entry string) (longest string) {
+func (w *Watch) keyOf(entry string) (longest string) {
 	_, rest, ok := strings.Cut(entry, w.Prefix)
 	for _, name := range w.Names {
 		if ok && len(name) > len(longest) && hasWord(rest, name) {
@@ -174,7 +183,7 @@ func hasWord(text, word string) bool {
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // record records an observation of a lock key. It skips an unchanged observation that soon follows the previous one.
-func (w *watch) record(name string, found []servers.Entry, call time.Duration) {
+func (w *Watch) record(name string, found []servers.Entry, call time.Duration) {
 	k := w.keys[name]
 	if k == nil {
 		k = &key{numbers: map[string]int64{}}

@@ -37,7 +37,7 @@ func TestMajority(t *testing.T) {
 // TestRecord checks which observations are recorded, and how.
 func TestRecord(t *testing.T) {
 	rec, memory := histories.NewMemory(histories.Header{}, 1)
-	w := &watch{Keys: Keys{Prefix: "p:", Names: []string{"k1", "k10"}, TTL: 80}, recorder: rec, log: rec.Log(histories.Harness), keys: map[string]*key{}}
+	w := NewWatch(nil, Keys{Prefix: "p:", Names: []string{"k1", "k10"}, TTL: 80}, rec)
 	for entry, want := range map[string]string{"p:k1": "k1", "lib:p:k10:x": "k10", "p:k1:fence": "k1", "p:0:k1": "k1", "{p:k1}": "k1", "p:k12:k1": "k1",
 		"p:k2": "", "q:k1": "", "p:k11": "", "p:ak1": ""} {
 		if got := w.keyOf(entry); got != want {

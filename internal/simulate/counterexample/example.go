@@ -268,7 +268,7 @@ func (x *Example) Events() []string {
 	before, after := 0, 0
 	for i := range x.Ops {
 		switch op := &x.Ops[i]; {
-		case op.Kind == histories.Inject || op.Kind == histories.Heal || shown[op]:
+		case op.Kind == histories.Inject || op.Kind == histories.Heal || op.Kind == histories.Seen || shown[op]:
 		case op.Call > x.until:
 			after++
 		default:

@@ -71,7 +71,7 @@ func TestAnyPlan(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			for seed := range uint64(plans) {
 				trial.Fault, trial.Params.Seed = "any", seed
-				trial.Plan = anyPlan(rand.New(rand.NewPCG(seed, 0)), trial.Params, servers[trial.On()])
+				trial.Plan = anyPlan(rand.New(rand.NewPCG(seed, 0)), trial.Params, serverCount[trial.On()])
 				var files [2]bytes.Buffer
 				for i := range files {
 					if _, err := trial.Run(&files[i]); err != nil {

@@ -236,7 +236,7 @@ func TestScriptsRecordTheSame(t *testing.T) {
 		for seed := range uint64(6) {
 			trial.Params.Seed = seed
 			if trial.Plan = (faults.Plan{}); seed > 0 {
-				trial.Plan = anyPlan(rand.New(rand.NewPCG(seed, 7)), trial.Params, servers[trial.On()])
+				trial.Plan = anyPlan(rand.New(rand.NewPCG(seed, 7)), trial.Params, serverCount[trial.On()])
 			}
 			var files [2]bytes.Buffer
 			for i := range files {

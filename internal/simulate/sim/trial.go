@@ -76,12 +76,12 @@ func (t Trial) record(begin func(histories.Header) (*histories.Recorder, error))
 	return r, errors.Join(err, bubbleErr)
 }
 
-// servers maps each deployment to the number of simulated servers.
-var servers = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
+// serverCount maps each deployment to the number of simulated servers.
+var serverCount = map[string]int{"": 0, "single": 1, "replica": 1, "two-replicas": 1, "five": 5, "five-delayed": 5}
 
 // Refused returns the reason why the trial cannot be simulated. It returns nil if it can.
 func (t Trial) Refused() error {
-	_, known := servers[t.On()]
+	_, known := serverCount[t.On()]
 	switch {
 	case t.Lock.Open == nil:
 		return fmt.Errorf("%s cannot be simulated: it is a separate program", t.Lock.Name)
@@ -126,8 +126,8 @@ func (t Trial) refusedStep(a faults.Action) error {
 		return fmt.Errorf("%s names no replica", a.Verb)
 	}
 	for _, n := range a.Nodes {
-		if !replicas && (n < 0 || n >= servers[t.On()]) {
-			return fmt.Errorf("%s names server %d, but there are %d servers", a.Verb, n, servers[t.On()])
+		if !replicas && (n < 0 || n >= serverCount[t.On()]) {
+			return fmt.Errorf("%s names server %d, but there are %d servers", a.Verb, n, serverCount[t.On()])
 		}
 	}
 	if a.Process >= t.Params.Processes {
@@ -199,6 +199,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 	beating, still := context.WithCancel(context.Background())
 	failed := make(chan error, 1)
 	go func() { failed <- pulse(beating, rec) }()
+	go t.observe(beating, world, rec)
 	in := inject.New(t.Fault, t.Plan, world, rec)
 	d.Director = in
 	in.Begin()
@@ -213,7 +214,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 // up starts the servers and opens a lock in each process. The last process has no faults. It checks the keys at the end
 // of the trial.
 func (t Trial) up(watch *workloads.Watch) (*world, error) {
-	w := &world{net: newNetwork(servers[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
+	w := &world{net: newNetwork(serverCount[t.On()], t.Params.Processes+1, oneWay, t.Params.Seed), clients: t.Params.Clients,
 		key: prefix + t.Params.KeyNames()[0], copies: map[int]contents{}}
 	for _, n := range w.net.nodes {
 		n.slow = t.slow
@@ -260,8 +261,8 @@ func (t Trial) header() histories.Header {
 	}
 	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.On(), Workload: t.Workload.Name, Fault: t.Fault,
 		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
-		Params: map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
-		TTL:    histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry,
+		Params:       map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
+		ObservedStep: histories.Nanos(leaseStep), TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry,
 		Notifies: t.Lock.Notifies, ReportsLoss: t.Lock.ReportsLoss,
 		Expectations: expected}
 }
