@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +29,7 @@ type Client struct {
 	director   Director   // called at each step (Point) of an iteration, to inject faults; may be nil
 	witness    impls.Lock // lock used to query the stored token; it runs in a process that no fault affects
 	renews     bool       // the lock renews its leases automatically
-	rereleases bool       // a release with an unknown outcome is repeated once
+	rereleases bool       // a release of an outermost hold with an unknown outcome is repeated once
 	guarded    bool       // the workload uses the guarded resource, which already blocks while the process is paused; Work need not block then
 	partner    *Client    // second client, whose operations this client starts; nil: no second client
 	done       bool       // the current iteration is the last
@@ -92,6 +94,9 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 	c.due = 0 // only the first acquire of an iteration has an intended start
 	var err error
 	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: cmp.Or(c.lease, c.Params.TTL), Wait: wait, KeepAlive: true})
+	if err == nil && h.Key != key && !slices.Contains(SegmentsOf(c.Lock, key), h.Key) {
+		err = fmt.Errorf("granted %q instead of %q", h.Key, key) // the judge reports an unknown outcome without a fault
+	}
 	res := result(err)
 	if res.Outcome == histories.Refused && ctx.Err() != nil {
 		res.Error = histories.Cancelled
@@ -151,7 +156,7 @@ func (c *Client) Release(ctx context.Context, h Held) histories.Outcome {
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
 	res := c.release(ctx, h)
-	if res.Outcome == histories.Unknown && c.rereleases && !c.gone && whole.Err() == nil {
+	if res.Outcome == histories.Unknown && c.rereleases && h.Depth <= 1 && !c.gone && whole.Err() == nil { // repeating a nested release could free the outer hold
 		c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
 		c.release(whole, h)
 	}

@@ -225,5 +225,11 @@ func (x *answers) Finding() checker.Finding {
 			}
 		}
 	}
+	for _, op := range x.blank.wrongTimeouts() {
+		if x.Header.Fault != "" && x.countViolation() {
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s requested %s at %s with a timeout of %s, which ended at %s without a definite answer, like that of %d other acquires; no fault had happened.",
+				&op, op.Key, op.Call, op.Wait, op.Return, len(x.blank.timeouts)-1)
+		}
+	}
 	return x.finding(checker.Count(x.definite, "definite answer"), reason{x.definite == 0, checker.NotApplicable, "no answer is definite"})
 }

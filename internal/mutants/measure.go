@@ -74,15 +74,17 @@ func (m *measurement) row(ctx context.Context, one mutant) row {
 		err = m.module.build(ctx, one, program)
 	}
 	for _, s := range m.stages {
-		if err != nil || r.Detected != "" || ctx.Err() != nil {
-			break
-		}
-		var a attempt
-		a, r.Violated, err = m.attempt(ctx, s, one, program)
-		r.Stages = append(r.Stages, a)
-		r.Seconds += a.Seconds
-		if a.Outcome == detected {
-			r.Detected = s.name
+		for _, lock := range one.locks { // separately, because a mutant of one lock may crash lockbench
+			if err != nil || r.Detected != "" || ctx.Err() != nil {
+				break
+			}
+			var a attempt
+			a, r.Violated, err = m.attempt(ctx, s, one.name, lock, program)
+			r.Stages = append(r.Stages, a)
+			r.Seconds += a.Seconds
+			if a.Outcome == detected {
+				r.Detected = s.name
+			}
 		}
 	}
 	if err != nil {
@@ -112,10 +114,10 @@ func (m *measurement) repeat(r row) string {
 	return command
 }
 
-// attempt runs one stage. It returns an error if the result of the stage cannot be interpreted.
-func (m *measurement) attempt(ctx context.Context, s stage, one mutant, program string) (attempt, []string, error) {
+// attempt runs one stage for one lock. It returns an error if the result of the stage cannot be interpreted.
+func (m *measurement) attempt(ctx context.Context, s stage, name, lock, program string) (attempt, []string, error) {
 	a := attempt{Stage: s.name, Outcome: notApplicable}
-	args := s.args(one.locks)
+	args := s.args(lock)
 	if args == nil {
 		return a, nil, nil
 	}
@@ -125,7 +127,7 @@ func (m *measurement) attempt(ctx context.Context, s stage, one mutant, program 
 	began := time.Now()
 	code, output, err := m.command(ctx, s, program, append(args, "--out", results))
 	a.Seconds = time.Since(began).Seconds()
-	err = errors.Join(err, os.WriteFile(filepath.Join(m.out, one.name, s.name+".txt"), output, 0o644))
+	err = errors.Join(err, os.WriteFile(filepath.Join(m.out, name, s.name+"-"+lock+".txt"), output, 0o644))
 	switch {
 	case err != nil:
 		if errors.Is(err, context.DeadlineExceeded) {

@@ -93,8 +93,8 @@ func TestAttempt(t *testing.T) {
 			if c.role == "hang" {
 				limit = 200 * time.Millisecond
 			}
-			s := stage{"s", limit, func([]string) []string { return []string{"run"} }, runViolations}
-			a, violated, err := m.attempt(t.Context(), s, one, program)
+			s := stage{"s", limit, func(string) []string { return []string{"run"} }, runViolations}
+			a, violated, err := m.attempt(t.Context(), s, one.name, "l", program)
 			if c.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), c.fails) {
 					t.Errorf("error %v, want %s", err, c.fails)
@@ -104,7 +104,7 @@ func TestAttempt(t *testing.T) {
 			if err != nil || a.Outcome != c.outcome || !slices.Equal(violated, c.violated) {
 				t.Errorf("%q, %v, %v, want %q, %v", a.Outcome, violated, err, c.outcome, c.violated)
 			}
-			if text, err := os.ReadFile(filepath.Join(m.out, "m", "s.txt")); err != nil || c.role == "1" && !bytes.Contains(text, []byte("played")) {
+			if text, err := os.ReadFile(filepath.Join(m.out, "m", "s-l.txt")); err != nil || c.role == "1" && !bytes.Contains(text, []byte("played")) {
 				t.Errorf("the output of the stage: %q, %v", text, err)
 			}
 		})
@@ -113,8 +113,8 @@ func TestAttempt(t *testing.T) {
 
 // TestNotApplicable checks that a stage without arguments does not run.
 func TestNotApplicable(t *testing.T) {
-	s := stage{name: "s", args: func([]string) []string { return nil }}
-	if a, _, err := (&measurement{}).attempt(t.Context(), s, mutant{}, "missing"); err != nil || a.Outcome != notApplicable {
+	s := stage{name: "s", args: func(string) []string { return nil }}
+	if a, _, err := (&measurement{}).attempt(t.Context(), s, "m", "l", "missing"); err != nil || a.Outcome != notApplicable {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -146,9 +146,9 @@ func TestRow(t *testing.T) {
 	write("unappliable.patch", strings.Replace(diff("os.Exit(1)"), "os.Exit(0)", "os.Exit(7)", 1))
 
 	violations := func(string) ([]string, error) { return []string{"progress"}, nil }
-	args := func([]string) []string { return []string{"run"} }
+	args := func(string) []string { return []string{"run"} }
 	m := &measurement{module: &module{dir: dir}, dir: t.TempDir(), out: t.TempDir(),
-		stages: []stage{{"never", time.Minute, func([]string) []string { return nil }, nil}, {"first", time.Minute, args, violations}, {"second", time.Minute, args, violations}}}
+		stages: []stage{{"never", time.Minute, func(string) []string { return nil }, nil}, {"first", time.Minute, args, violations}, {"second", time.Minute, args, violations}}}
 	for _, c := range []struct {
 		name, detected, fails string
 		stages                int

@@ -17,9 +17,9 @@ import (
 type stage struct {
 	name  string
 	limit time.Duration // time limit, after which lockbench is interrupted
-	// args returns the command-line arguments of lockbench for the locks, without --out. It returns nil if the stage
-	// applies to none of the locks.
-	args func(locks []string) []string
+	// args returns the command-line arguments of lockbench for a lock, without --out. It returns nil if the stage does not
+	// apply to the lock.
+	args func(lock string) []string
 	// violated returns the properties that were violated but expected to hold. It reads them from the results in the
 	// folder dir.
 	violated func(dir string) ([]string, error)
@@ -32,21 +32,20 @@ const virtualTime = time.Minute
 func (o options) allStages() []stage {
 	const reserve = 5 * time.Minute // time to start servers, to minimise and to write a report
 	return []stage{
-		{"run", 2 * reserve, func(locks []string) []string {
-			return []string{"run", "--locks", strings.Join(locks, ","), "--no-controls"}
+		{"run", 2 * reserve, func(lock string) []string {
+			return []string{"run", "--locks", lock, "--no-controls"}
 		}, runViolations},
-		{"faults", 4 * reserve, func(locks []string) []string {
-			return []string{"run", "--locks", strings.Join(locks, ","), "--no-controls", "--faults", strings.Join(faultNames(), ",")}
+		{"faults", 4 * reserve, func(lock string) []string {
+			return []string{"run", "--locks", lock, "--no-controls", "--faults", strings.Join(faultNames(), ",")}
 		}, runViolations},
-		{"virtual", virtualTime + reserve, func(locks []string) []string {
-			locks = slices.DeleteFunc(slices.Clone(locks), func(l string) bool { return explore.Subject{Lock: l}.Refused() != nil })
-			if len(locks) == 0 {
+		{"virtual", virtualTime + reserve, func(lock string) []string {
+			if subject := (explore.Subject{Lock: lock}); subject.Refused() != nil {
 				return nil
 			}
-			return []string{"explore", "--locks", strings.Join(locks, ","), "--until-fail", "--for", virtualTime.String()}
+			return []string{"explore", "--locks", lock, "--until-fail", "--for", virtualTime.String()}
 		}, exploreViolations},
-		{"real", o.real + 2*reserve, func(locks []string) []string {
-			return []string{"explore", "--locks", strings.Join(locks, ","), "--servers", "local", "--until-fail", "--for", o.real.String()}
+		{"real", o.real + 2*reserve, func(lock string) []string {
+			return []string{"explore", "--locks", lock, "--servers", "local", "--until-fail", "--for", o.real.String()}
 		}, exploreViolations},
 	}
 }
