@@ -22,7 +22,7 @@ func FerretDB() impls.Impl {
 	return impls.Impl{
 		Name: "ferretdb", Store: "ferretdb", Deployment: "single", Extends: true, BackOff: waiting.LongestPause,
 		Doc: "findAndModify of a document that is free or expired by the client's clock, with a random token, deleted by its owner only",
-		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Backed(),
 			expect.Excludes("a second document cannot be inserted, and no lease of this workload ends before its release"),
 			expect.Holds("every holder deletes its document, and other documents expire", "no-orphan", "progress"),
 			expect.In("long-hold", expect.LeaseRunsOut(),

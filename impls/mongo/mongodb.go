@@ -20,7 +20,7 @@ func Lease() impls.Impl {
 	return impls.Impl{
 		Name: "mongodb", Store: "mongodb", Deployment: "single", Extends: true, BackOff: waiting.LongestPause,
 		Doc: "findAndModify of a document that is free or expired by the server's clock, with a random token, deleted by its owner only",
-		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Backed(),
 			expect.Excludes("one findAndModify decides who enters the document, and only its owner deletes it"),
 			expect.Holds("every holder deletes its document, and other documents expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall process-pause"),

@@ -15,7 +15,7 @@ func MySQLRowTTL() impls.Impl {
 	return impls.Impl{
 		Name: "mysql-row-ttl", Store: "mysql", Deployment: "single", Extends: true, BackOff: waiting.LongestPause,
 		Doc: "the row with an expiry by the server's clock; one statement takes over an expired row",
-		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
+		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Backed(),
 			expect.Excludes("the index allows a key once, and one statement decides whether its lease has expired"),
 			expect.Holds("every holder deletes its row, and other rows expire", "no-orphan", "progress"),
 			expect.LateHolder("holder-stall process-pause"),

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"lockbench/histories"
+	"lockbench/impls"
 	"lockbench/internal/world/servers"
 )
 
@@ -30,6 +31,7 @@ type Keys struct {
 	Prefix string        // prefix of all entries of the trial
 	Names  []string      // names of the lock keys, and of their segments
 	TTL    time.Duration // requested lease; the interval between observations depends on it
+	Prober impls.Prober  // lock to ask if the servers cannot be observed; nil: none
 }
 
 // Observation is a running observation of a trial.
@@ -40,9 +42,12 @@ type Observation struct {
 }
 
 // Start begins to observe the servers of a group until Stop is called. Failed reads are not recorded. Start returns nil
-// if the servers cannot be observed. The methods of a nil Observation do nothing.
+// if neither the servers nor the lock can be observed. The methods of a nil Observation do nothing.
 func Start(g *servers.Group, k Keys, rec *histories.Recorder) *Observation {
 	all, err := g.Observe()
+	if errors.Is(err, servers.ErrNotObserved) && k.Prober != nil {
+		all, err = []servers.Observer{probes{k.Prober, k}}, nil
+	}
 	if err != nil {
 		return nil
 	}

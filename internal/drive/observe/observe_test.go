@@ -1,11 +1,14 @@
 package observe
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"lockbench/histories"
+	"lockbench/impls"
 	"lockbench/internal/world/servers"
 )
 
@@ -88,5 +91,38 @@ func TestManyEntries(t *testing.T) {
 	}
 	if again := k.numbered(all[2*maxEntries:]); len(again) != 1 {
 		t.Errorf("%d entries, want 1", len(again))
+	}
+}
+
+// holders is a lock that answers probes from a table of tokens by key.
+type holders map[string]string
+
+func (h holders) Probe(_ context.Context, key string) (string, time.Duration, error) {
+	switch token := h[key]; token {
+	case "forever":
+		return token, impls.Unbounded, nil
+	case "fails":
+		return "", 0, errors.New("no answer")
+	default:
+		return token, 5 * time.Millisecond, nil
+	}
+}
+
+// TestProbes checks the entries that are made from a lock's answers to probes.
+func TestProbes(t *testing.T) {
+	p := probes{holders{"a": "x", "b": "", "c": "forever", "d": "x"}, Keys{Prefix: "p:", Names: []string{"a", "b", "c", "d"}}}
+	all, err := p.Entries(t.Context(), "p:")
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if a := all[0]; a.Name != "p:a" || a.Left != 6*time.Millisecond || a.Hash != all[2].Hash || a.Hash == all[1].Hash {
+		t.Errorf("%+v of %+v", a, all)
+	}
+	if c := all[1]; c.Name != "p:c" || c.Left != servers.Unending {
+		t.Errorf("%+v", c)
+	}
+	p.Prober = holders{"d": "fails"}
+	if all, err := p.Entries(t.Context(), "p:"); err == nil {
+		t.Errorf("%v although a probe failed", all)
 	}
 }

@@ -211,9 +211,7 @@ func (t *trial) record(ctx context.Context, begin func(histories.Header) (*histo
 	}
 	header := t.header(t.Setting, t.group.Server)
 	header.Started = time.Now().UTC()
-	if t.observed() {
-		header.ObservedStep = histories.Nanos(t.group.ObservedStep())
-	}
+	header.ObservedStep = histories.Nanos(t.observedStep())
 	rec, err := begin(header)
 	if err != nil {
 		return false, err
@@ -276,20 +274,36 @@ func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process)
 
 // observe begins to record what the servers store for the lock's keys. It returns nil if the trial is not observed.
 func (t *trial) observe(rec *histories.Recorder) *observe.Observation {
-	if !t.observed() {
+	if t.observedStep() == 0 {
 		return nil
 	}
-	keys := observe.Keys{Prefix: t.prefix + t.names, TTL: t.Params.TTL}
+	keys := observe.Keys{Prefix: t.prefix + t.names, TTL: t.Params.TTL, Prober: t.prober()}
 	for _, name := range t.Params.KeyNames() {
 		keys.Names = append(keys.Names, workloads.SegmentsOf(t.fresh.Lock, name)...)
 	}
 	return observe.Start(t.group, keys, rec)
 }
 
-// observed reports whether the trial's servers are observed. Trials of a benchmark or a shop are not observed. Some
-// stores cannot be observed.
-func (t *trial) observed() bool {
-	return t.Pace == nil && !t.Workload.Served && t.group.ObservedStep() > 0
+// observedStep returns the precision of observed leases, or 0 if the trial is not observed. Trials of a benchmark or a shop
+// are not observed. If the entries of a store cannot be read, the lock itself reports the holders.
+func (t *trial) observedStep() time.Duration {
+	switch {
+	case t.Pace != nil || t.Workload.Served:
+		return 0
+	case t.group.ObservedStep() == 0 && t.prober() != nil:
+		return observe.ProbedStep
+	}
+	return t.group.ObservedStep()
+}
+
+// prober returns the lock that answers probes about the holders, in a process without faults. It returns nil if the lock
+// cannot do so, or is a separate program, whose answers are not known to be right.
+func (t *trial) prober() impls.Prober {
+	p, ok := t.fresh.Lock.(impls.Prober)
+	if !ok || t.Lock.Program != nil {
+		return nil
+	}
+	return p
 }
 
 // epilogue checks that the lock can be acquired after the workload. It does nothing if the trial was interrupted.
