@@ -91,6 +91,7 @@ func (j *judge) visit(ev histories.Event) error {
 		j.Granted(ev.Op)
 	}
 	j.Answered(ev)
+	j.TimeRead(ev.Op)
 	k := j.projection.Key(ev.Op.Key)
 	j.projection.Event(k, ev)
 	j.Past.Event(k, ev)

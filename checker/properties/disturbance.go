@@ -72,6 +72,14 @@ func (f *Facts) Answered(ev histories.Event) {
 	}
 }
 
+// TimeRead records how long lockbench took to read the store while no fault affected the servers or the network. A slow read
+// shows that the machine or the store was busy.
+func (f *Facts) TimeRead(op *histories.Op) {
+	if op.Kind == histories.Seen && !f.disturbed(histories.Harness, op.Call) {
+		f.SlowestRead = max(f.SlowestRead, op.Return-op.Call)
+	}
+}
+
 // disturbed reports whether a fault affected the client at or after the given time.
 func (f *Facts) disturbed(client int32, from time.Duration) bool {
 	s := f.faults[client]

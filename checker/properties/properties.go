@@ -110,7 +110,8 @@ type Facts struct {
 	Until  time.Duration // end of the judged part of the history; set after the last event
 	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
 
-	Stall time.Duration // longest pause of lockbench itself; set after the last event
+	Stall       time.Duration // longest pause of lockbench itself; set after the last event
+	SlowestRead time.Duration // longest observation of the store by lockbench itself
 
 	lease   time.Duration     // longest granted lease
 	lasting bool              // a lease that does not expire was granted

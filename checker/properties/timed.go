@@ -13,9 +13,9 @@ const answerTime = 500 * time.Millisecond
 // maxOverruns is the maximum number of stored overruns of one monitor. Further overruns are not counted.
 const maxOverruns = 1 << 16
 
-// timed is the monitor of a property with a time limit. A pause of lockbench itself extends each limit by twice the
-// pause, because the clients and the store may have been paused one after the other. The length of the pause is known
-// only at the end of the history, so overruns are stored until then. The witness shows the longest overrun.
+// timed is the monitor of a property with a time limit. A pause of lockbench itself, or a slow read of the store by
+// lockbench, extends each limit by twice its length. The clients and the store may have been slow one after the other. The
+// length is known only at the end of the history, so overruns are stored until then. The witness shows the longest overrun.
 type timed struct {
 	monitor
 	overruns []time.Duration
@@ -35,11 +35,11 @@ func (t *timed) overrun(by time.Duration) bool {
 	return worst
 }
 
-// finding counts each overrun as a violation, unless a pause of lockbench explains it. It then returns the result of
+// finding counts each overrun as a violation, unless a pause or a slow read of lockbench explains it. It then returns the result of
 // monitor.finding.
 func (t *timed) finding(evidence string, reasons ...reason) checker.Finding {
 	for _, by := range t.overruns {
-		if by > 2*t.Stall {
+		if by > 2*max(t.Stall, t.SlowestRead) {
 			t.violations++
 		}
 	}

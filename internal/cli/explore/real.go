@@ -41,21 +41,36 @@ type onServers struct {
 
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
-// Numbers of concurrent trials for each core. Real trials mostly wait, so there can be more trials than cores. Workers
-// with a slow runtime use more processor time, so fewer of their trials (slowJobs) run at once.
+// Numbers of concurrent trials for each core. Real trials mostly wait, so there can be more trials than cores. Each trial has
+// its own servers. Redis (realJobs) needs the least processor time. Workers with a slow runtime, and servers in Java, need the
+// most (slowJobs).
 const (
-	realJobs = 10
-	slowJobs = 2
+	realJobs  = 10
+	otherJobs = 4
+	slowJobs  = 2
 )
 
-// newReal returns an engine that runs cases on real servers.
+// jobsFor returns the number of concurrent trials of the subjects.
+func jobsFor(subjects []explore.Subject) int {
+	jobs := realJobs
+	for _, s := range subjects {
+		switch store := s.Store(); store {
+		case "redis", "":
+		case "zookeeper":
+			jobs = min(jobs, slowJobs)
+		default:
+			jobs = min(jobs, otherJobs)
+		}
+	}
+	return jobs * runtime.NumCPU()
+}
+
+// newReal returns an engine that runs cases on real servers, with at most the given number of concurrent trials (parameter
+// jobs).
 func newReal(on choice.Servers, lockParams map[string]string, jobs int) (*explore.Real, error) {
 	own, err := trial.OwnWorker()
 	if err != nil {
 		return nil, console.Environment(err, "clients run in processes of this program")
-	}
-	if jobs == 0 {
-		jobs = realJobs * runtime.NumCPU()
 	}
 	setting := trial.Setting{Servers: on.How, Remote: on.Remote, Params: workloads.Defaults(), LockParams: lockParams, Worker: own, Self: own[0]}
 	return explore.NewReal(setting, choice.RunID, jobs), nil
@@ -98,7 +113,7 @@ func (f replayFlags) onServers(ctx context.Context, stderr io.Writer, c explore.
 	if err != nil {
 		return said, err
 	}
-	real, err := newReal(f.servers, f.params, f.jobs)
+	real, err := newReal(f.servers, f.params, cmp.Or(f.jobs, jobsFor([]explore.Subject{{Lock: c.Lock}})))
 	if err != nil {
 		return said, err
 	}

@@ -234,7 +234,7 @@ func (m *minimiser) reproduce(c Case, seed Seed, property string) (found *Run, r
 		}
 		return found, nil, err
 	}
-	found, of, err := repeat(m.runner, c, property, confirming)
+	found, of, err := confirm(m.runner, c, property)
 	if err == nil && found == nil {
 		m.unconfirmed(seed, property, of)
 	}

@@ -62,7 +62,7 @@ func (r *Real) Confirm(ctx context.Context, s Subject, failed Seed) (bool, error
 	if err != nil {
 		return false, err
 	}
-	run, _, _ := repeat(realRunner{r, ctx}, c, failed.Fails()[0], confirming) // without a run that ended, nothing showed
+	run, _, _ := confirm(realRunner{r, ctx}, c, failed.Fails()[0]) // without a run that ended, nothing showed
 	return run != nil, ctx.Err()
 }
 

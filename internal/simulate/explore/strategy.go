@@ -50,6 +50,15 @@ type Subject struct {
 	Faults     []string `json:"faults,omitempty"`     // names of allowed fault steps; empty: all
 }
 
+// Store returns the name of the store of the subject's lock, or "" if there is no such lock.
+func (s Subject) Store() string {
+	lock, err := lockNamed(s.Lock)
+	if err != nil {
+		return ""
+	}
+	return lock.Store
+}
+
 // Choose returns the case that a seed determines, and the name of the strategy that chose its fault plan.
 func (s Subject) Choose(seed uint64) (Case, string, error) {
 	lock, err := lockNamed(s.Lock)
