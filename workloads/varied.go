@@ -41,6 +41,7 @@ const (
 	mostTries   = 8
 	longestGap  = 60 * time.Millisecond // longest delay between two tries; it is so short that the judge still counts the client as waiting
 	LeastLease  = 30                    // shortest lease that an iteration requests, in per cent of Params.TTL
+	leastInner  = 10                    // the same for a nested acquire, whose lease may be much shorter than that of the hold
 	mostLeases  = 4                     // maximum length of a hold in leases
 	shortestTTL = 10 * time.Millisecond
 
@@ -63,16 +64,16 @@ func (c *Client) drawUse() use {
 	}
 	u.tries, u.gap = 1+r.IntN(mostTries), between(time.Millisecond, longestGap)
 	u.wait, u.idle = between(ttl/20, between(ttl/20, 2*ttl)), between(0, 2*ttl) // the nested calls of between make short waits more likely
-	part := func() time.Duration {
-		return max(ttl*time.Duration(LeastLease+r.IntN(101-LeastLease))/100, shortestTTL).Truncate(time.Millisecond)
+	part := func(least int) time.Duration {
+		return max(ttl*time.Duration(least+r.IntN(101-least))/100, shortestTTL).Truncate(time.Millisecond)
 	}
-	u.lease, u.inner = part(), part()
+	u.lease, u.inner = part(LeastLease), part(leastInner)
 	if !u.does[VariesLease] {
 		u.lease, u.inner = ttl, ttl
 	}
 	share := r.Float64()
 	u.long = between(ttl, mostLeases*ttl)
-	u.hold = time.Duration(share * float64(c.Params.Hold) * float64(min(u.lease, u.inner)) / float64(ttl)).Truncate(time.Microsecond)
+	u.hold = time.Duration(share * float64(c.Params.Hold) * float64(u.lease) / float64(ttl)).Truncate(time.Microsecond)
 	if r.IntN(habitOdds*habitOdds) == 0 {
 		u.hold = 0
 	}

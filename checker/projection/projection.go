@@ -19,6 +19,7 @@ type Hold struct {
 	Granted  time.Duration // time at which the acquire returned
 	Until    time.Duration // earliest end of the lease; Forever if the lease does not expire
 	Stated   time.Duration // earliest end of the lease as the lock stated it; Until may be later if the store was observed
+	earlier  [2]statement  // Stated before each of the two latest extensions, the latest one first
 	Given    time.Duration // length of the latest lease
 	Promised bool          // the lock stated the length of the lease, so Until is valid
 	Over     time.Duration // latest end of the lease; Forever if unknown
@@ -33,6 +34,30 @@ type Hold struct {
 	Depth  int
 	Inners int   // number of releases of nested acquires
 	Heir   *Hold // first hold granted after the lease of this hold had expired, or nil
+}
+
+// statement is the end of a lease that the lock stated until the time of its next statement.
+type statement struct {
+	end   time.Duration
+	until time.Duration // return of the acquire or renewal that extended the lease
+}
+
+// extend records that an operation extended the lease until a later time.
+func (h *Hold) extend(until time.Duration, op *histories.Op) {
+	h.earlier = [2]statement{{h.Stated, op.Return}, h.earlier[0]}
+	h.Until, h.Stated, h.Given = until, until, op.Validity
+}
+
+// StatedAt returns the end of the lease as the lock had stated it at the given time. It returns 0 if more than two extensions
+// followed.
+func (h *Hold) StatedAt(at time.Duration) time.Duration {
+	switch {
+	case h.earlier[0].until <= at:
+		return h.Stated
+	case h.earlier[1].until <= at:
+		return h.earlier[0].end
+	}
+	return 0
 }
 
 // Number returns the hold number, which is the number of the outermost acquire.
@@ -139,7 +164,7 @@ func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 		// A depth of 1 means that the lock did not count the acquire as nested. Such an acquire does not extend the
 		// lease of the hold.
 		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
-			h.Until, h.Stated, h.Given = until, until, op.Validity
+			h.extend(until, op)
 			p.tell(k, h, Extended)
 		}
 		p.tell(k, h, Nested)
@@ -200,7 +225,8 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 		return
 	}
 	if until, ok := op.Until(p.slack); ok && until > h.Until {
-		h.Until, h.Stated, h.Given, h.Promised = until, until, op.Validity, true
+		h.extend(until, op)
+		h.Promised = true
 		p.tell(k, h, Extended)
 	}
 }

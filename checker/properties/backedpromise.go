@@ -85,12 +85,13 @@ func (x *backed) observed(s *backedKey, o sighting) {
 // compareObservation compares an observation with the promise of a hold. The comparison counts only if the hold lasted
 // until the end of the observation. This is known only after the hold has ended.
 func (x *backed) compareObservation(s *backedKey, h *projection.Hold, o sighting) {
-	f := comparison{hold: h, call: o.call, reply: o.reply, stated: h.Stated}
-	f.bounded = h.Stated == histories.Forever || len(o.entries) == 0
+	stated := h.StatedAt(o.call) // the store may have been read before a renewal that was confirmed meanwhile
+	f := comparison{hold: h, call: o.call, reply: o.reply, stated: stated}
+	f.bounded = stated == histories.Forever || len(o.entries) == 0
 	for i := range o.entries {
 		e := &o.entries[i]
 		f.bounded = f.bounded || e.Validity != histories.Unbounded
-		if e.Validity == histories.Unbounded || h.Stated == histories.Forever || e.Validity >= h.Stated-o.reply {
+		if e.Validity == histories.Unbounded || stated == histories.Forever || e.Validity >= stated-o.reply {
 			f.enough |= bit(e)
 		}
 		if len(f.longest) == 0 || f.longest[0].Validity != histories.Unbounded && e.Validity > f.longest[0].Validity {

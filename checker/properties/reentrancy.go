@@ -22,9 +22,12 @@ type reentrant struct {
 	unclear  int              // number of possible violations that a server fault may explain
 }
 
+// entry is a nested acquire of a hold.
 type entry struct {
 	hold  *projection.Hold
 	inner histories.Op
+	until time.Duration // end of the hold's lease, without the lease of the nested acquire
+	open  bool          // whether the nested acquire has not returned
 }
 
 func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
@@ -38,11 +41,15 @@ func (x *reentrant) Event(k *projection.Key, ev histories.Event) {
 				if *entries == nil {
 					*entries = map[int32]*entry{}
 				}
-				(*entries)[op.Client] = &entry{h, *op}
+				(*entries)[op.Client] = &entry{h, *op, h.Until, true}
 			}
 		} else if e := (*entries)[op.Client]; e != nil && e.inner.Call == op.Call {
-			e.inner = *op
+			e.inner, e.open = *op, false
 			x.handleReturn(k, e, op)
+		}
+	case histories.Renew:
+		if e := (*entries)[op.Client]; e != nil && e.open {
+			e.until = e.hold.Until
 		}
 	case histories.Probe:
 		if e := (*entries)[op.Client]; e != nil && ev.Return && op.Outcome == histories.OK {
@@ -56,7 +63,7 @@ func (x *reentrant) handleReturn(k *projection.Key, e *entry, op *histories.Op) 
 	refused := op.Outcome == histories.Refused
 	counted := op.Outcome == histories.OK && depth != 0 && depth != e.hold.Depth
 	switch {
-	case !x.leaseValid(e.hold, op.Return) || !refused && !counted:
+	case e.hold.Promised && e.until < op.Return || !refused && !counted:
 	case x.Shaken:
 		x.unclear++
 	case refused:

@@ -87,7 +87,7 @@ func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
 // insideHold reports whether an observation lies within a promised hold. Later events may still show that the hold
 // ended earlier.
 func (o *sighting) insideHold(h *projection.Hold) bool {
-	return h.Granted <= o.call && h.Promised && h.Stated > o.reply
+	return h.Granted <= o.call && h.Promised && h.StatedAt(o.call) > o.reply
 }
 
 // recordContents stores the content of each entry that was observed during a hold.

@@ -58,10 +58,7 @@ func (x *answers) of(k *projection.Key) *answered {
 func (x *answers) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
 	w := x.of(k)
-	if u := x.blank.event(ev, len(x.faults)); u != nil && x.Header.Fault != "" && x.countViolation() { // a history of another tool may not have its faults
-		x.show(u.Key, u.Call, u.Return, []histories.Op{*u}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened.",
-			u.Kind, u.Key, u, u.Call, u.Return)
-	}
+	x.blank.event(ev, len(x.faults))
 	if ev.Return && op.Outcome != histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release || op.Kind == histories.Renew) {
 		x.definite++
 	}
@@ -225,11 +222,24 @@ func (x *answers) Finding() checker.Finding {
 			}
 		}
 	}
+	if x.Header.Fault != "" && max(x.Stall, x.SlowestRead) < busy { // a history of another tool may not have its faults
+		x.unanswered()
+	}
+	return x.finding(checker.Count(x.definite, "definite answer"), reason{x.definite == 0, checker.NotApplicable, "no answer is definite"})
+}
+
+// unanswered counts the operations without a definite answer that nothing explains.
+func (x *answers) unanswered() {
+	for _, op := range x.blank.found {
+		if x.countViolation() {
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened.",
+				op.Kind, op.Key, &op, op.Call, op.Return)
+		}
+	}
 	for _, op := range x.blank.wrongTimeouts() {
-		if x.Header.Fault != "" && x.countViolation() {
+		if x.countViolation() {
 			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s requested %s at %s with a timeout of %s, which ended at %s without a definite answer, like that of %d other acquires; no fault had happened.",
 				&op, op.Key, op.Call, op.Wait, op.Return, len(x.blank.timeouts)-1)
 		}
 	}
-	return x.finding(checker.Count(x.definite, "definite answer"), reason{x.definite == 0, checker.NotApplicable, "no answer is definite"})
 }

@@ -34,7 +34,7 @@ func FerretDB() impls.Impl {
 				expect.Holds("the lease expires without its holder", "recovery", "no-orphan")),
 			expect.Under("slow-network partition partition-one-way server-pause", expiredTwice("lease-exclusion", "mutual-exclusion", "resource-integrity"),
 				expect.Holds("an unknown grant expires", "no-orphan", "progress")),
-			expect.Under("server-restart", expect.Excludes("every document is on disk before it is acknowledged, and no lease ends before its release")),
+			expect.Under("server-restart", expiredTwice("lease-exclusion", "mutual-exclusion", "resource-integrity")),
 			expect.ComparedRelease()),
 		Open: func(env impls.Env) (impls.Lock, error) { return openLease(env, clientClock{}) },
 	}

@@ -103,16 +103,16 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 		}
 		return hold, err
 	}
-	ctx, cancel := waiting.Limit(ctx, req.Wait)
-	defer cancel()
-	if err := l.listen(ctx); err != nil {
+	patient, limit, done := waiting.Timeouts(ctx, req.Wait)
+	defer done()
+	if err := l.listen(patient); err != nil {
 		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, err)
 	}
 	r.place = l.id + " " + tenDigits(r.handover)
 	var leave func()
 	r.waiter, leave = l.join(r.token)
 	defer leave()
-	return l.wait(ctx, r)
+	return l.wait(patient, limit, r)
 }
 
 // tenDigits formats a duration in milliseconds with exactly ten digits, as the scripts require. The maximum is
@@ -123,24 +123,24 @@ func tenDigits(lease time.Duration) string {
 }
 
 // wait requests the lock and waits for the hand-over. The hand-over message may be lost, so wait repeats the request
-// periodically.
-func (l *fencedLock) wait(ctx context.Context, r *request) (impls.Hold, error) {
+// periodically. The context patient ends with the timeout of the acquire, and limit a little later.
+func (l *fencedLock) wait(patient, limit context.Context, r *request) (impls.Hold, error) {
 	for {
-		hold, err := l.ask(ctx, r)
+		hold, err := l.ask(limit, r)
 		if !errors.Is(err, impls.ErrBusy) {
 			if err != nil {
-				_ = l.withdraw(ctx, r)
+				_ = l.withdraw(patient, r)
 			}
 			return hold, err
 		}
 		// After a hand-off, the client counts the lease from its last request. Accept the grant only if more than a
 		// quarter of that lease is left.
-		fence, granted := r.await(ctx)
+		fence, granted := r.await(patient)
 		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
 			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
 		}
-		if ctx.Err() != nil {
-			if err := l.withdraw(ctx, r); err != nil {
+		if patient.Err() != nil {
+			if err := l.withdraw(patient, r); err != nil {
 				return impls.Hold{}, fmt.Errorf("the wait ended, and the request may still be queued: %w", err)
 			}
 			return impls.Hold{}, impls.ErrBusy

@@ -83,21 +83,21 @@ func (l *redissonLock) channel(key string) string {
 
 func (l *redissonLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	start := time.Now()
-	ctx, cancel := waiting.Limit(ctx, req.Wait)
-	defer cancel()
-	hold, left, err := l.try(ctx, req, start)
+	patient, limit, done := waiting.Timeouts(ctx, req.Wait)
+	defer done()
+	hold, left, err := l.try(limit, req, start)
 	if !errors.Is(err, impls.ErrBusy) || req.Wait == 0 {
 		return hold, err
 	}
-	news := l.news.join(ctx, l.channel(req.Key))
+	news := l.news.join(patient, l.channel(req.Key))
 	if news == nil {
 		return impls.Hold{}, err // the request was refused, and the context has ended
 	}
 	defer l.news.leave(news)
 	// A release before the confirmation did not notify this waiter. The waiter therefore tries again after the
 	// confirmation.
-	for on := news.await(ctx, news.ready, left); on; on = news.await(ctx, news.woken, left) {
-		hold, left, err = l.try(ctx, req, start)
+	for on := news.await(patient, news.ready, left); on; on = news.await(patient, news.woken, left) {
+		hold, left, err = l.try(limit, req, start)
 		if err == nil {
 			return hold, nil
 		}

@@ -45,6 +45,9 @@ func newSubscriptions(client redis.UniversalClient) *subscriptions {
 // join subscribes to a channel. It returns nil if the context has ended or the lock is closed. Otherwise the caller must
 // later call leave. If the subscription fails, the reading goroutine subscribes again after it reconnects.
 func (s *subscriptions) join(ctx context.Context, channel string) *subscription {
+	if ctx.Err() != nil {
+		return nil // select would choose at random
+	}
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():

@@ -42,8 +42,8 @@ type onServers struct {
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
 // Numbers of concurrent trials for each core. Real trials mostly wait, so there can be more trials than cores. Each trial has
-// its own servers. Redis (realJobs) needs the least processor time. Workers with a slow runtime, and servers in Java, need the
-// most (slowJobs).
+// its own servers. A Redis server (realJobs) needs the least processor time, five of them more (otherJobs). Workers with a slow
+// runtime, and servers in Java, need the most (slowJobs).
 const (
 	realJobs  = 10
 	otherJobs = 4
@@ -54,11 +54,10 @@ const (
 func jobsFor(subjects []explore.Subject) int {
 	jobs := realJobs
 	for _, s := range subjects {
-		switch store := s.Store(); store {
-		case "redis", "":
-		case "zookeeper":
+		switch store, several := s.Store(); {
+		case store == "zookeeper":
 			jobs = min(jobs, slowJobs)
-		default:
+		case several, store != "redis" && store != "":
 			jobs = min(jobs, otherJobs)
 		}
 	}

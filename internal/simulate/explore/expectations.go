@@ -141,6 +141,9 @@ func expectations(t sim.Trial) []histories.Expectation {
 	for _, property := range safety {
 		all = append(all, judged(t, property, expected(t, "none", property))...)
 	}
+	if !t.Lock.Control && t.Lock.Program == nil { // without a lease, a release that was cut off at the end leaves the key
+		all = append(all, judged(t, "no-orphan", expected(t, "none", "no-orphan"))...)
+	}
 	for _, property := range excusing {
 		if e := expected(t, "none", property); e.Expected == histories.ToHold {
 			all = append(all, histories.Expectation{Property: property, Expected: e.Expected, Because: e.Because})
@@ -151,7 +154,11 @@ func expectations(t sim.Trial) []histories.Expectation {
 	}
 	for _, property := range timed {
 		if names := kinds(t.Plan.Steps[0], t); decides(t.Plan, property) && len(names) > 0 {
-			all = append(all, judged(t, property, expected(t, names[0], property))...)
+			e := expected(t, names[0], property)
+			if e.Because == "" && implied(t, property) {
+				e = expected(t, "none", property)
+			}
+			all = append(all, judged(t, property, e)...)
 		}
 	}
 	return all
@@ -169,13 +176,16 @@ func judged(t sim.Trial, property string, worst impls.Expectation) []histories.E
 	names := resembles(t)
 	for _, s := range t.Plan.Steps {
 		of := kinds(s, t)
-		if len(of) == 0 {
+		if len(of) == 0 && !implied(t, property) {
 			worst.Expected = histories.Unspecified
 		}
 		names = append(names, of...)
 	}
 	for _, name := range names {
 		e := expected(t, name, property)
+		if e.Because == "" && implied(t, property) {
+			continue // the lock states nothing for this fault, and the property does not depend on such faults
+		}
 		if applies(name, t) && (e.Expected == histories.ToBeViolated || e.Expected != histories.ToHold && worst.Expected == histories.ToHold) {
 			worst = e
 		}
@@ -193,6 +203,38 @@ func judged(t sim.Trial, property string, worst impls.Expectation) []histories.E
 		return []histories.Expectation{{Property: property, Because: worst.Because}}
 	}
 	return nil
+}
+
+// weather lists the actions that affect clients and the network. They change neither the data nor the clock of a server.
+var weather = []faults.Verb{faults.Stall, faults.Pause, faults.Kill, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Cut, faults.Delay,
+	faults.Slow, faults.Lose, faults.Reset, faults.Mute, faults.ForgetScripts, faults.ReadOnly, faults.Full}
+
+// tolerated maps properties to the actions that cannot make a correct lock violate them, if the lock keeps the property
+// without faults. A lock counts its lease from the request and compares its token, so only the server can break its promise.
+var tolerated = map[string][]faults.Verb{
+	"lease-exclusion": weather,
+	"owner-release":   weather,
+	"reentrancy":      weather,
+	"fencing":         weather,
+	"no-orphan":       slices.Concat(weather, []faults.Verb{faults.Empty, faults.Evict, faults.Restart}),
+	"truthful-answer": slices.Concat(weather, []faults.Verb{faults.Empty, faults.Evict, faults.Restart, faults.Freeze, faults.Down, faults.Unlink, faults.Failover, faults.Jump, faults.Drift}),
+	"progress":        {faults.Stall, faults.Kill, faults.Empty, faults.Evict},
+}
+
+// lengthens reports whether a step sets a server's clock back. All leases on the server then last longer.
+func lengthens(s faults.Step) bool { return s.Do.Verb == faults.Jump && s.Do.By < 0 }
+
+// implied reports whether a property that a correct lock keeps without faults is implied under all steps of the plan. Locks of
+// the catalog state expectations for the scenes of "run" only; the search combines more. The locks of users are held to
+// what is stated.
+func implied(t sim.Trial, property string) bool {
+	if t.Lock.Control || t.Lock.Program != nil || t.Lock.ThirdParty {
+		return false
+	}
+	return !slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool {
+		exclusion := slices.Contains([]string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing"}, property)
+		return !slices.Contains(tolerated[property], s.Do.Verb) && !(exclusion && lengthens(s))
+	})
 }
 
 // timed lists the properties with a time limit. They have expectations only in a plan of one step.

@@ -261,6 +261,7 @@ func TestExpectationsOfPlans(t *testing.T) {
 		"restart":   {Do: faults.Action{Verb: faults.Restart, Nodes: []int{0}}},
 		"slow":      {Do: faults.Action{Verb: faults.Slow, By: ttl / 20}},
 		"slower":    {Do: faults.Action{Verb: faults.Slow, By: ttl}},
+		"back":      {Do: faults.Action{Verb: faults.Jump, Nodes: []int{0}, By: -ttl}},
 		"unheard":   {Do: faults.Action{Verb: "unheard-of"}},
 	}
 	for _, c := range []struct {
@@ -271,7 +272,9 @@ func TestExpectationsOfPlans(t *testing.T) {
 		{"set-px-lua", "slow", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "truthful-answer"}},
 		{"set-px-lua", "slow slower", []string{"lease-exclusion", "truthful-answer"}},
 		{"set-px-lua", "slow stall", []string{"lease-exclusion", "truthful-answer"}},
-		{"set-px-lua", "stall restart", nil},
+		{"set-px-lua", "stall restart", []string{"truthful-answer"}},
+		{"set-px-lua", "back", []string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "truthful-answer"}},
+		{"set-px-lua", "stall back", []string{"lease-exclusion", "truthful-answer"}},
 		{"set-px-lua", "unheard", nil},
 		{"set-px", "stall", nil},
 		{"none", "", nil},
@@ -291,6 +294,9 @@ func TestExpectationsOfPlans(t *testing.T) {
 			}
 		}
 		if c.lock == "set-px-lua" {
+			if !strings.Contains(c.plan, "back") && c.plan != "unheard" {
+				c.holds = append(c.holds, "no-orphan")
+			}
 			c.holds = append(c.holds, "prompt-hand-off", "wait-honoured", "responsive", "abandoned-acquire", "backed-promise")
 		}
 		if !slices.Equal(holds, c.holds) {

@@ -50,13 +50,14 @@ type Subject struct {
 	Faults     []string `json:"faults,omitempty"`     // names of allowed fault steps; empty: all
 }
 
-// Store returns the name of the store of the subject's lock, or "" if there is no such lock.
-func (s Subject) Store() string {
+// Store returns the name of the store of the subject's lock, or "" if there is no such lock. The result several is true if the
+// lock needs several servers.
+func (s Subject) Store() (store string, several bool) {
 	lock, err := lockNamed(s.Lock)
 	if err != nil {
-		return ""
+		return "", false
 	}
-	return lock.Store
+	return lock.Store, lock.Deployment == "five"
 }
 
 // Choose returns the case that a seed determines, and the name of the strategy that chose its fault plan.
@@ -111,7 +112,7 @@ func deployments(lock impls.Impl, on string) []string {
 		return []string{lock.Deployment}
 	}
 	all := []string{lock.Deployment, lock.Deployment, "replica"}
-	if on != "" {
+	if on != "" && lock.Deployment == "single" {
 		all = append(all, servers.Durable) // keeps the data after a restart
 	}
 	return all
