@@ -28,12 +28,13 @@ const (
 	LetsExpire                   // do not release, but wait until the lease has expired
 	MeetsRenewals                // end the hold at about the time of a renewal: after a multiple of a third or a sixth of a lease
 	NestsDeeply                  // nest three levels deep; has an effect only with the habit Nests
+	HoldsTwo                     // try another key during the hold; has an effect only with several keys
 	habitCount                   // number of habits
 )
 
 var habitNames = []string{"tries", "times-out", "idles", "holds-long", "varies-lease", "nests", "tries-held", "renews",
 	"releases-twice", "releases-earlier", "releases-late", "repeats-release", "names-oddly",
-	"lets-expire", "meets-renewals", "nests-deeply"}
+	"lets-expire", "meets-renewals", "nests-deeply", "holds-two"}
 
 func (h Habit) String() string { return histories.NameOf(habitNames, int(h)) }
 

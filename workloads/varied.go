@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (c *Client) drawUse() use {
 	if r.IntN(habitOdds*habitOdds) == 0 {
 		u.hold = 0
 	}
-	for h := firstLater; h < habitCount; h++ {
+	for h := firstLater; h < HoldsTwo; h++ {
 		u.does[h] = r.IntN(habitOdds) == 0 && c.habits[h]
 	}
 	thirds, jitter := time.Duration(1+r.IntN(2)), between(-renewalJitter, renewalJitter)
@@ -85,6 +86,7 @@ func (c *Client) drawUse() use {
 		u.hold = max(thirds*min(u.lease, u.inner)/3+jitter, 0)
 		u.long = u.long/(ttl/6)*(ttl/6) + jitter
 	}
+	u.does[HoldsTwo] = c.habits[HoldsTwo] && len(c.keys) > 1 && r.IntN(habitOdds) == 0
 	return u
 }
 
@@ -131,7 +133,7 @@ func (c *Client) waitOf(u use) time.Duration {
 	return c.Params.wait()
 }
 
-// reacquire acquires the key again during the hold h, as the habits Nests and TriesHeld require. It returns false if a
+// reacquire acquires the key again, or another key, during the hold h, as the habits Nests, TriesHeld and HoldsTwo require. It returns false if a
 // nested acquire or release has an unknown outcome. The lock may then rightly accept one more release.
 func (c *Client) reacquire(ctx context.Context, h Held, u use) (known bool) {
 	known = true
@@ -146,6 +148,10 @@ func (c *Client) reacquire(ctx context.Context, h Held, u use) (known bool) {
 		c.lease = u.lease
 		known = c.log.Life() == life
 		c.Probe(ctx, h)
+	}
+	if u.does[HoldsTwo] { // a try cannot deadlock
+		other := c.keys[(slices.Index(c.keys, u.key)+1)%len(c.keys)]
+		c.hold(ctx, other, 0, func(ctx context.Context, h *Held) { c.Work(ctx, h, u.hold/4) })
 	}
 	if u.does[TriesHeld] {
 		owner := c.owner()

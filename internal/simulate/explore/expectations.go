@@ -17,7 +17,7 @@ import (
 // an expectation under the step.
 func kinds(s faults.Step, t sim.Trial) []string {
 	late := func(d time.Duration, names ...string) []string {
-		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld) { // the holder's lease may expire while it waits for its second acquire
+		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld, workloads.HoldsTwo) { // the holder's lease may expire while it waits for its second acquire
 			names = append(names, "process-pause")
 		}
 		if d > shortestLease(t)/4 { // the reply to an acquire may arrive after the lease has expired

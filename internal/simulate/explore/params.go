@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"lockbench/workloads"
@@ -62,7 +63,7 @@ func (s *scene) chooseHabits() {
 	p := &s.params
 	p.Grace = 6 * p.TTL // some holds last four leases
 	for _, h := range workloads.HabitsOf(s.lock) {
-		if s.chance(50) {
+		if h != workloads.HoldsTwo && s.chance(50) {
 			p.Habits = append(p.Habits, h)
 		}
 	}
@@ -74,6 +75,9 @@ func (s *scene) chooseHabits() {
 	}
 	if s.chance(8) {
 		p.Keys, p.Spread = many, workloads.Zipf
+	}
+	if p.Keys > 1 && rand.New(rand.NewPCG(p.Seed, 1)).IntN(2) == 0 { // a separate source keeps the other choices of older seeds
+		p.Habits = append(p.Habits, workloads.HoldsTwo)
 	}
 	if p.Keys > 1 && s.chance(50) {
 		p.Names = workloads.Prefixes
