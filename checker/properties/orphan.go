@@ -9,7 +9,8 @@ import (
 )
 
 // orphans checks that no key stays locked after all clients have finished. At the end of a run, a new client acquires
-// each key. A refusal after the maximum waiting time is a violation.
+// each key. A refusal after the maximum waiting time is a violation. It is none if the lock may still renew the last hold,
+// because the outcome of its release is unknown.
 type orphans struct {
 	monitor
 	used projection.PerKey[used]
@@ -19,12 +20,17 @@ type used struct {
 	name     string
 	asked    bool
 	epilogue histories.Outcome
+	held     int64        // number of the last hold
+	renewed  int64        // number of the hold that was last renewed
 	reached  bool         // a new client has tried to acquire the key at the end of the run
 	last     histories.Op // release of the last hold; if that hold was not released, the acquire of that hold
 }
 
 func (x *orphans) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
+	if op.Kind == histories.Renew && op.Outcome == histories.OK {
+		x.used.Of(k).renewed = op.Hold
+	}
 	if op.Kind != histories.Acquire {
 		return
 	}
@@ -34,6 +40,10 @@ func (x *orphans) Event(k *projection.Key, ev histories.Event) {
 		return
 	}
 	u.reached, u.epilogue = true, op.Outcome
+	if l := u.last; op.Outcome == histories.Refused && l.Kind == histories.Release && l.Outcome == histories.Unknown && u.renewed == u.held {
+		u.epilogue = histories.Unknown
+		return
+	}
 	if op.Outcome != histories.Refused || !x.countViolation() {
 		return
 	}
@@ -50,10 +60,10 @@ func (x *orphans) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	u := x.used.Of(k)
 	switch c {
 	case projection.Began:
-		u.last = h.Acquire
+		u.last, u.held = h.Acquire, h.Number()
 	case projection.Closed:
 		if h.Release.Kind != 0 {
-			u.last = h.Release
+			u.last, u.held = h.Release, h.Number()
 		}
 	}
 }

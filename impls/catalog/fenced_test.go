@@ -431,6 +431,21 @@ func TestFreeFencedLockHasItsFence(t *testing.T) {
 	})
 }
 
+// TestFencedRenewalKeepsLongerLease checks that the renewals of a hold do not shorten the lease of a nested hold.
+func TestFencedRenewalKeepsLongerLease(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		outer := mustAcquire(t, a, "a", 300*time.Millisecond, 0)
+		inner := mustAcquire(t, a, "a", time.Minute, 0)
+		time.Sleep(250 * time.Millisecond) // a renewal is sent every 100 ms
+		if _, left, err := a.(impls.Prober).Probe(t.Context(), "k"); err != nil || left < 30*time.Second {
+			t.Errorf("after renewals, %v of the nested hold's lease is left, %v", left, err)
+		}
+		mustRelease(t, a, inner)
+		mustRelease(t, a, outer)
+	})
+}
+
 // TestFencedQueuesOnce checks that a waiter that repeats its request is in the queue only once. This must hold even after
 // the waiter was removed from the queue.
 func TestFencedQueuesOnce(t *testing.T) {

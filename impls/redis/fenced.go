@@ -89,6 +89,7 @@ type request struct {
 	queued   bool          // whether the request has been sent before
 	handover time.Duration // duration of the lease after a hand-off, until the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
+	last     int64         // last fencing token at the latest refusal
 }
 
 func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
@@ -136,6 +137,7 @@ func (l *fencedLock) wait(patient, limit context.Context, r *request) (impls.Hol
 		// After a hand-off, the client counts the lease from its last request. Accept the grant only if more than a
 		// quarter of that lease is left.
 		fence, granted := r.await(patient)
+		granted = granted && fence > r.last // a message of an earlier hand-off may arrive after the end of its lease
 		if since := time.Since(r.start) - r.sent; granted && since < r.handover*3/4 {
 			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.handover}), nil
 		}
@@ -184,6 +186,9 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 		return impls.Hold{}, err
 	}
 	if depth == 0 {
+		if r.last, err = strconv.ParseInt(bearer, 10, 64); err != nil {
+			return impls.Hold{}, fmt.Errorf("parse the answer to an acquire: %w", err)
+		}
 		r.lookIn = lookIn(r.TTL, time.Duration(number)*time.Millisecond)
 		return impls.Hold{}, impls.ErrBusy
 	}

@@ -7,7 +7,7 @@
 -- ARGV[5]: 1 for a repeated request.
 -- ARGV[6]: the source of fencing tokens ("fences"): clock or count.
 -- ARGV[7]: the token of the owner's current hold, if the process knows that hold.
--- Returns the fence of a new hold, {depth, token, fence} of an existing hold, or {0, '', time left in ms} if refused.
+-- Returns the fence of a new hold, {depth, token, fence} of an existing hold, or {0, last fence, time left in ms} if refused.
 --
 -- A lock is one list, so a release can read the hold and the first waiter with one command. The first element is the
 -- record of the hold. The other elements are the entries of the waiters, the oldest first.
@@ -87,4 +87,4 @@ if ARGV[4] ~= '' then
 		call('RPUSH', key, entry)
 	end
 end
-return {0, '', math.ceil((over - now) / 1000)}
+return {0, record:sub(34, 49), math.ceil((over - now) / 1000)}
