@@ -144,6 +144,9 @@ func expectations(t sim.Trial) []histories.Expectation {
 	if !t.Lock.Control && t.Lock.Program == nil { // without a lease, a release that was cut off at the end leaves the key
 		all = append(all, judged(t, "no-orphan", expected(t, "none", "no-orphan"))...)
 	}
+	if t.Lock.Extends && !t.Lock.Renews && implied(t, "renewal") {
+		all = append(all, histories.Expectation{Property: "renewal", Expected: histories.ToHold, Because: "a renewal on request extends only the hold of its owner"})
+	}
 	for _, property := range excusing {
 		if e := expected(t, "none", property); e.Expected == histories.ToHold {
 			all = append(all, histories.Expectation{Property: property, Expected: e.Expected, Because: e.Because})
@@ -203,38 +206,6 @@ func judged(t sim.Trial, property string, worst impls.Expectation) []histories.E
 		return []histories.Expectation{{Property: property, Because: worst.Because}}
 	}
 	return nil
-}
-
-// weather lists the actions that affect clients and the network. They change neither the data nor the clock of a server.
-var weather = []faults.Verb{faults.Stall, faults.Pause, faults.Kill, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Cut, faults.Delay,
-	faults.Slow, faults.Lose, faults.Reset, faults.Mute, faults.ForgetScripts, faults.ReadOnly, faults.Full}
-
-// tolerated maps properties to the actions that cannot make a correct lock violate them, if the lock keeps the property
-// without faults. A lock counts its lease from the request and compares its token, so only the server can break its promise.
-var tolerated = map[string][]faults.Verb{
-	"lease-exclusion": weather,
-	"owner-release":   weather,
-	"reentrancy":      weather,
-	"fencing":         weather,
-	"no-orphan":       slices.Concat(weather, []faults.Verb{faults.Empty, faults.Evict, faults.Restart}),
-	"truthful-answer": slices.Concat(weather, []faults.Verb{faults.Empty, faults.Evict, faults.Restart, faults.Freeze, faults.Down, faults.Unlink, faults.Failover, faults.Jump, faults.Drift}),
-	"progress":        {faults.Stall, faults.Kill, faults.Empty, faults.Evict},
-}
-
-// lengthens reports whether a step sets a server's clock back. All leases on the server then last longer.
-func lengthens(s faults.Step) bool { return s.Do.Verb == faults.Jump && s.Do.By < 0 }
-
-// implied reports whether a property that a correct lock keeps without faults is implied under all steps of the plan. Locks of
-// the catalog state expectations for the scenes of "run" only; the search combines more. The locks of users are held to
-// what is stated.
-func implied(t sim.Trial, property string) bool {
-	if t.Lock.Control || t.Lock.Program != nil || t.Lock.ThirdParty {
-		return false
-	}
-	return !slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool {
-		exclusion := slices.Contains([]string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing"}, property)
-		return !slices.Contains(tolerated[property], s.Do.Verb) && !(exclusion && lengthens(s))
-	})
 }
 
 // timed lists the properties with a time limit. They have expectations only in a plan of one step.

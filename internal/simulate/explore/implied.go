@@ -1,0 +1,41 @@
+package explore
+
+import (
+	"slices"
+
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/sim"
+)
+
+// weather lists the actions that affect clients and the network. They change neither the data nor the clock of a server.
+var weather = []faults.Verb{faults.Stall, faults.Pause, faults.Kill, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Cut, faults.Delay,
+	faults.Slow, faults.Lose, faults.Reset, faults.Mute, faults.ForgetScripts, faults.ReadOnly, faults.Full}
+
+// tolerated maps properties to the actions that cannot make a correct lock violate them, if the lock keeps the property
+// without faults. A lock counts its lease from the request and compares its token, so only the server can break its promise.
+var tolerated = map[string][]faults.Verb{
+	"lease-exclusion": weather,
+	"owner-release":   weather,
+	"reentrancy":      weather,
+	"fencing":         weather,
+	"renewal":         weather,
+	"no-orphan":       slices.Concat(weather, []faults.Verb{faults.Empty, faults.Evict, faults.Restart}),
+	"truthful-answer": slices.Concat(weather, []faults.Verb{faults.Empty, faults.Evict, faults.Restart, faults.Freeze, faults.Down, faults.Unlink, faults.Failover, faults.Jump, faults.Drift}),
+	"progress":        {faults.Stall, faults.Kill, faults.Empty, faults.Evict},
+}
+
+// lengthens reports whether a step sets a server's clock back. All leases on the server then last longer.
+func lengthens(s faults.Step) bool { return s.Do.Verb == faults.Jump && s.Do.By < 0 }
+
+// implied reports whether a property that a correct lock keeps without faults is implied under all steps of the plan. Locks of
+// the catalog state expectations for the scenes of "run" only; the search combines more. The locks of users are held to
+// what is stated.
+func implied(t sim.Trial, property string) bool {
+	if t.Lock.Control || t.Lock.Program != nil || t.Lock.ThirdParty {
+		return false
+	}
+	return !slices.ContainsFunc(t.Plan.Steps, func(s faults.Step) bool {
+		exclusion := slices.Contains([]string{"lease-exclusion", "mutual-exclusion", "resource-integrity", "fencing"}, property)
+		return !slices.Contains(tolerated[property], s.Do.Verb) && !(exclusion && lengthens(s))
+	})
+}
