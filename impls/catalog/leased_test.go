@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,15 +111,18 @@ func TestZooKeeperLeavesNoWatch(t *testing.T) {
 // reported as lost.
 func TestZooKeeperShorterSession(t *testing.T) {
 	s := onZooKeeper(t)
-	var first net.Conn
-	var dialled atomic.Int32
+	var mu sync.Mutex
+	var latest net.Conn // latest connection before the hold; on a busy machine, an earlier attempt may have failed
+	resumes := false
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := new(net.Dialer).DialContext(ctx, network, addr)
-		if dialled.Add(1) == 1 {
-			first = c
-			return c, err
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil && resumes {
+			return &hasty{Conn: c}, nil
 		}
-		return &hasty{Conn: c}, err
+		latest = c
+		return c, err
 	}
 	l, err := s.impl.Open(impls.Env{Nodes: s.group.Front(), Prefix: t.Name() + ":", Rand: impls.NewRand(1, 1), Dial: dial})
 	if err != nil {
@@ -128,7 +130,11 @@ func TestZooKeeperShorterSession(t *testing.T) {
 	}
 	defer l.Close()
 	h := s.take(l, impls.Request{Key: "k", Owner: "a", TTL: time.Minute})
-	if err := first.Close(); err != nil {
+	mu.Lock()
+	resumes = true
+	err = latest.Close()
+	mu.Unlock()
+	if err != nil {
 		t.Error(err)
 	}
 	select {

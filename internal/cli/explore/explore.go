@@ -87,7 +87,7 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl.Uint64Var(&f.seed, "seed", 0, "seed of all randomness (with --seeds, the first)")
 	fl.BoolVar(&f.untilFail, "until-fail", false, "stop at the first violation of what was expected to hold")
 	fl.IntVar(&f.most, "counterexamples", 0, "most counterexamples of each lock (1; up to four locks: 4)")
-	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core; on real servers two to ten, by store)")
+	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core; on real servers two to ten)")
 	f.servers.Define(fl)
 	fl.Lookup("servers").DefValue, f.servers.How = "", ""
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-explore)")
