@@ -1,6 +1,6 @@
 // Package observe reads the keys of a lock directly from its servers while a trial runs. Start records each observation
 // in the history as operations of the kind Seen. The judge can then compare the lock's promises with the content of the
-// store. In virtual time a Watch is called instead.
+// store. In virtual time, Watch.Run reads the emulated servers instead.
 package observe
 
 import (
@@ -56,7 +56,7 @@ func Start(g *servers.Group, k Keys, rec *histories.Recorder) *Observation {
 	o := &Observation{all, stop, make(chan struct{})}
 	go func() {
 		defer close(o.ended)
-		w.run(ctx)
+		w.Run(ctx, 0, k.Interval())
 	}()
 	return o
 }
@@ -114,8 +114,10 @@ type key struct {
 // Interval returns the interval between two observations.
 func (k Keys) Interval() time.Duration { return min(max(k.TTL/16, shortest), longest) }
 
-func (w *Watch) run(ctx context.Context) {
-	timer := time.NewTimer(0)
+// Run observes the servers until ctx ends. The first observation is due after the delay first, and the others at the given
+// interval. Slow reads lengthen the interval.
+func (w *Watch) Run(ctx context.Context, first, interval time.Duration) {
+	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for {
 		select {
@@ -124,15 +126,15 @@ func (w *Watch) run(ctx context.Context) {
 		case <-timer.C:
 		}
 		start := time.Now()
-		if errors.Is(w.Observe(ctx), servers.ErrNotObserved) {
+		if errors.Is(w.observe(ctx), servers.ErrNotObserved) {
 			return // after any other error, for example while a server is down, the next observation may succeed
 		}
-		timer.Reset(max(w.Interval(), share*time.Since(start)))
+		timer.Reset(max(interval, share*time.Since(start)))
 	}
 }
 
-// Observe reads all entries of the trial once. It then records the entries of each lock key.
-func (w *Watch) Observe(ctx context.Context) error {
+// observe reads all entries of the trial once. It then records the entries of each lock key.
+func (w *Watch) observe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	read := make([][]servers.Entry, len(w.servers))

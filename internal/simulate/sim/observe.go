@@ -70,16 +70,5 @@ func (t Trial) observe(ctx context.Context, w *world, rec *histories.Recorder) {
 	for _, n := range w.net.nodes {
 		all = append(all, n)
 	}
-	watch, every := observe.NewWatch(all, keys, rec), keys.Interval()/quantum*quantum
-	timer := time.NewTimer(reserved - 2)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
-		_ = watch.Observe(ctx) // a later observation may succeed
-		timer.Reset(every)
-	}
+	observe.NewWatch(all, keys, rec).Run(ctx, reserved-2, keys.Interval()/quantum*quantum)
 }
