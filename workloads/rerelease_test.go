@@ -20,15 +20,17 @@ func TestRelease(t *testing.T) {
 	for name, c := range map[string]struct {
 		repeats bool
 		errs    []error  // errors of the first attempts; later attempts succeed
+		depth   int      // depth of the grant
 		want    []string // outcomes that must be recorded
 	}{
-		"repeated":            {true, []error{unknown}, []string{"unknown", "ok"}},
-		"repeated once":       {true, []error{unknown, unknown}, []string{"unknown", "unknown"}},
-		"released by then":    {true, []error{unknown, impls.ErrNotHeld}, []string{"unknown", "refused"}},
-		"known":               {true, nil, []string{"ok"}},
-		"refused":             {true, []error{impls.ErrNotHeld}, []string{"refused"}},
-		"the process is gone": {true, []error{ErrGone}, []string{"unknown"}},
-		"not allowed":         {false, []error{unknown}, []string{"unknown"}},
+		"repeated":            {true, []error{unknown}, 1, []string{"unknown", "ok"}},
+		"repeated once":       {true, []error{unknown, unknown}, 1, []string{"unknown", "unknown"}},
+		"released by then":    {true, []error{unknown, impls.ErrNotHeld}, 1, []string{"unknown", "refused"}},
+		"known":               {true, nil, 1, []string{"ok"}},
+		"refused":             {true, []error{impls.ErrNotHeld}, 1, []string{"refused"}},
+		"the process is gone": {true, []error{ErrGone}, 1, []string{"unknown"}},
+		"nested":              {true, []error{unknown}, 2, []string{"unknown"}}, // a repetition could free the outer hold
+		"not allowed":         {false, []error{unknown}, 1, []string{"unknown"}},
 	} {
 		var file bytes.Buffer
 		rec, err := histories.NewRecorder(&file, histories.Header{}, 1)
@@ -36,7 +38,11 @@ func TestRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		attempts := 0
-		lock := fake{grant, func(context.Context, impls.Grant) error {
+		lock := fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+			h, err := grant(ctx, r)
+			h.Depth = c.depth
+			return h, err
+		}, func(context.Context, impls.Grant) error {
 			attempts++
 			if attempts > len(c.errs) {
 				return nil

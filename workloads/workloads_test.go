@@ -533,3 +533,24 @@ func TestKeyNames(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongKey checks that the grant of a key that was not requested counts as an acquire without a definite answer.
+func TestWrongKey(t *testing.T) {
+	p := Defaults()
+	p.Clients, p.Processes, p.Duration = 1, 1, 5*time.Millisecond
+	ops, _ := drive(t, "contend", p, func() fake {
+		return fake{func(ctx context.Context, r impls.Request) (impls.Hold, error) {
+			time.Sleep(time.Millisecond)
+			r.Key += "?"
+			return grant(ctx, r)
+		}, released}
+	})
+	if len(ops) == 0 {
+		t.Error("nothing was recorded")
+	}
+	for _, op := range ops {
+		if op.Kind != histories.Acquire || op.Outcome != histories.Unknown || !strings.Contains(op.Error, `granted "k0?" instead of "k0"`) {
+			t.Errorf("%+v", op)
+		}
+	}
+}

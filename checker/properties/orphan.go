@@ -9,8 +9,8 @@ import (
 )
 
 // orphans checks that no key stays locked after all clients have finished. At the end of a run, a new client acquires
-// each key. A refusal after the maximum waiting time is a violation. It is none if the lock may still renew the last hold,
-// because the outcome of its release is unknown.
+// each key. A refusal after the maximum waiting time is a violation, unless the lock may still renew the last hold. It may do so
+// if the outcome of the release is unknown.
 type orphans struct {
 	monitor
 	used projection.PerKey[used]

@@ -25,8 +25,8 @@ type unexplained struct {
 // fewTimeouts is the largest number of unknown outcomes at a timeout that a correct lock may have without a fault.
 const fewTimeouts = 3
 
-// busy is the length of a pause of lockbench, or of a read of the store, from which on a busy machine may explain an answer
-// that is missing. Some clients wait for less than a tenth of a second.
+// busy is the shortest pause of lockbench, or read of the store, that shows a busy machine. On a busy machine, a client may time
+// out although nothing is wrong: some wait for less than a tenth of a second.
 const busy = 50 * time.Millisecond
 
 // event handles the call or the return of an acquire or a release. faults is the number of clients, servers and networks that a

@@ -495,6 +495,28 @@ func TestFencedUnexpected(t *testing.T) {
 	})
 }
 
+// TestFencedStaleMessage checks that a waiter ignores a late message of a hand-off whose lease has ended. The message has the
+// waiter's token, but no higher fencing token than the current hold.
+func TestFencedStaleMessage(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		c := raw(t, g.URLs()[0])
+		h := mustAcquire(t, a, "a", time.Minute, 0)
+		waits := asynchronously(t.Context(), b, "b", time.Minute)
+		inQueue(t, g, 1)
+		token, _, _ := strings.Cut(c.LIndex(t.Context(), "k", 1).Val(), " ")
+		c.Publish(t.Context(), c.PubSubChannels(t.Context(), "granted:*").Val()[0], fmt.Sprintf("%s %d k", token, h.Fence))
+		select {
+		case got := <-waits:
+			t.Fatalf("%+v, though another client holds the lock", got)
+		case <-time.After(300 * time.Millisecond):
+		}
+		mustRelease(t, a, h)
+		mustRelease(t, b, holdOf(t, waits))
+	})
+}
+
 // TestFencedLostAnswer checks a release whose reply is lost. The release must succeed and hand the lock over only once.
 func TestFencedLostAnswer(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {

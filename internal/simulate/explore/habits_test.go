@@ -65,8 +65,13 @@ func TestHabits(t *testing.T) {
 		{"set-px-lua", "single", workloads.LetsExpire, "lease-exclusion", expired},
 		{"set-px-lua", "single", workloads.MeetsRenewals, "lease-exclusion", of(histories.Release, histories.OK)},
 		{"fenced", "single", workloads.NamesOddly, "lease-exclusion", of(histories.Release, histories.OK)},
+		{"set-px-lua", "single", workloads.HoldsTwo, "lease-exclusion", heldTwo},
 	} {
-		r, err := habitual(c.lock, c.deployment, 3, c.habit).Run()
+		x := habitual(c.lock, c.deployment, 3, c.habit)
+		if c.habit == workloads.HoldsTwo {
+			x.Params.Keys, x.Params.Spread = 2, workloads.Uniform
+		}
+		r, err := x.Run()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,6 +82,22 @@ func TestHabits(t *testing.T) {
 			t.Errorf("%s, %s violates %v", c.lock, c.habit, v)
 		}
 	}
+}
+
+// heldTwo reports whether a client acquired a key before it released another one.
+func heldTwo(ops []histories.Op) bool {
+	held := map[int32]string{}
+	for _, op := range ops {
+		switch {
+		case op.Kind == histories.Acquire && op.Outcome == histories.OK && held[op.Client] != "" && held[op.Client] != op.Key:
+			return true
+		case op.Kind == histories.Acquire && op.Outcome == histories.OK:
+			held[op.Client] = op.Key
+		case op.Kind == histories.Release:
+			delete(held, op.Client)
+		}
+	}
+	return false
 }
 
 // generous is a lock that grants a held key again to an owner with the same name. It does not count these grants.

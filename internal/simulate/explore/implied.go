@@ -27,9 +27,9 @@ var tolerated = map[string][]faults.Verb{
 // lengthens reports whether a step sets a server's clock back. All leases on the server then last longer.
 func lengthens(s faults.Step) bool { return s.Do.Verb == faults.Jump && s.Do.By < 0 }
 
-// implied reports whether a property that a correct lock keeps without faults is implied under all steps of the plan. Locks of
-// the catalog state expectations for the scenes of "run" only; the search combines more. The locks of users are held to
-// what is stated.
+// implied reports whether a correct lock keeps the property under all steps of the plan, if it keeps the property without
+// faults. The locks of the catalog state expectations only for the faults of "run", and the search draws more. For a lock of
+// a user, a third-party lock or a known-broken lock, nothing is implied.
 func implied(t sim.Trial, property string) bool {
 	if t.Lock.Control || t.Lock.Program != nil || t.Lock.ThirdParty {
 		return false

@@ -67,7 +67,7 @@ func repeat(x runner, c Case, property string, times int) (*Run, Rate, error) {
 	return shown, rate, nil
 }
 
-// limited lists the properties with a time limit. A busy machine can make a correct lock exceed the limit.
+// limited lists all properties with a time limit. A busy machine can make a correct lock exceed it.
 var limited = []string{"renewal", "progress", "recovery", "prompt-hand-off", "wait-honoured", "responsive", "abandoned-acquire", "loss-notice"}
 
 // confirm runs the case of a violation several times on real servers. It returns nil if the violation does not show again. A
