@@ -100,6 +100,12 @@ func (o *Op) Sightings() int { return max(1, int(o.Depth)) }
 // Cancelled is the Error of an acquire that was refused because its caller cancelled it.
 const Cancelled = "cancelled"
 
+// Panicked begins the Error of an operation whose lock panicked.
+const Panicked = "panic"
+
+// Told is the Value of a loss that the lock reported. Other losses are leases that the client itself let expire.
+const Told int64 = 1
+
 // Gone is the Value of a fault that ends its client: the client is killed or abandons its hold. The client counts as
 // ended from the call of the fault.
 const Gone int64 = 1

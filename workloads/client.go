@@ -29,6 +29,7 @@ type Client struct {
 	director   Director   // called at each step (Point) of an iteration, to inject faults; may be nil
 	witness    impls.Lock // lock used to query the stored token; it runs in a process that no fault affects
 	renews     bool       // the lock renews its leases automatically
+	unique     bool       // each grant has a different token
 	rereleases bool       // a release of an outermost hold with an unknown outcome is repeated once
 	guarded    bool       // the workload uses the guarded resource, which already blocks while the process is paused; Work need not block then
 	partner    *Client    // second client, whose operations this client starts; nil: no second client
@@ -70,10 +71,7 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	if c.gone || order.Rest {
 		return Held{}, false
 	}
-	if order.Wait > 0 {
-		wait = order.Wait
-	}
-	h, err := c.ask(ctx, key, wait)
+	h, err := c.ask(ctx, key, wait, order.Wait)
 	c.handleError(err)
 	if err != nil {
 		return h, false
@@ -83,17 +81,26 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	return h, !c.gone
 }
 
-func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held, error) {
+// ask sends one acquire to the lock and records it. If cancelled is not 0, the client cancels the acquire after that time.
+func (c *Client) ask(ctx context.Context, key string, wait, cancelled time.Duration) (Held, error) {
 	h := Held{number: c.log.NextHold()}
 	known := key
 	if _, ok := c.Lock.(impls.Segmenter); ok {
 		known = "" // the lock selects a segment of the key; the result records the segment
 	}
-	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due, Wait: recorded(wait)})
+	limit := wait
+	if cancelled > 0 && (wait < 0 || wait > cancelled) {
+		limited, cancel := context.WithTimeout(ctx, cancelled)
+		defer cancel()
+		ctx, limit = limited, cancelled
+	}
+	h.call = c.log.Call(histories.Op{Kind: histories.Acquire, Hold: h.number, Key: known, Due: c.due, Wait: recorded(limit)})
 	h.leased = h.call
 	c.due = 0 // only the first acquire of an iteration has an intended start
-	var err error
-	h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: cmp.Or(c.lease, c.Params.TTL), Wait: wait, KeepAlive: true})
+	err := c.calling(func() (err error) {
+		h.Hold, err = c.Lock.Acquire(ctx, impls.Request{Key: key, Owner: c.owner(), TTL: cmp.Or(c.lease, c.Params.TTL), Wait: wait, KeepAlive: true})
+		return err
+	})
 	if err == nil && h.Key != key && !slices.Contains(SegmentsOf(c.Lock, key), h.Key) {
 		err = fmt.Errorf("granted %q instead of %q", h.Key, key) // the judge reports an unknown outcome without a fault
 	}
@@ -117,6 +124,19 @@ func (c *Client) ask(ctx context.Context, key string, wait time.Duration) (Held,
 		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
 	}
 	return h, err
+}
+
+// calling calls a method of the lock. If the method panics, calling returns the panic as an error, and the client stops. The
+// judge counts the panic as a violation.
+func (c *Client) calling(method func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: %v", histories.Panicked, p)
+			c.gone = true
+			c.Leave()
+		}
+	}()
+	return method()
 }
 
 // recorded converts Request.Wait to the value of histories.Op.Wait, the timeout of an acquire in a history.
@@ -152,7 +172,7 @@ func (c *Client) Release(ctx context.Context, h Held) histories.Outcome {
 		ctx = limited
 	}
 	if waiting.Over(h.Hold.Lost) {
-		c.Lost(&h)
+		c.told(&h)
 	}
 	c.log.Call(histories.Op{Kind: histories.Release, Hold: h.number, Key: h.Key})
 	res := c.release(ctx, h)
@@ -165,9 +185,9 @@ func (c *Client) Release(ctx context.Context, h Held) histories.Outcome {
 
 // release sends the release of a hold to the lock, and records the result. The caller has already recorded the call.
 func (c *Client) release(ctx context.Context, h Held) histories.Result {
-	err := c.Lock.Release(ctx, h.Grant)
+	err := c.calling(func() error { return c.Lock.Release(ctx, h.Grant) })
 	if errors.Is(err, impls.ErrNotHeld) && waiting.Over(h.Hold.Lost) {
-		c.Lost(&h) // the lock reported the loss during the release
+		c.told(&h)
 	}
 	res := result(err)
 	c.log.Return(res)
@@ -175,8 +195,13 @@ func (c *Client) release(ctx context.Context, h Held) histories.Result {
 	return res
 }
 
-// Lost records that a hold ended without a release. Either the lock reported the loss, or the client saw the lease expire.
-func (c *Client) Lost(h *Held) {
+// Lost records that the client lets the lease of a hold expire instead of releasing it in time.
+func (c *Client) Lost(h *Held) { c.lose(h, 0) }
+
+// told records that the lock reported the loss of a hold.
+func (c *Client) told(h *Held) { c.lose(h, histories.Told) }
+
+func (c *Client) lose(h *Held, value int64) {
 	if h.lost {
 		return
 	}
@@ -185,7 +210,7 @@ func (c *Client) Lost(h *Held) {
 	if h.LostAfter != nil {
 		at = max(h.granted, h.call+h.LostAfter()) // the recorded loss must not precede the grant
 	}
-	c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: at})
+	c.log.Note(histories.Op{Kind: histories.Lost, Outcome: histories.OK, Hold: h.number, Key: h.Key, Call: at, Value: value})
 }
 
 // Work simulates work of duration d in the critical section. It returns false if the client has stopped or the lock reported
@@ -209,7 +234,7 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	}
 	switch { // if several channels are ready, handle the loss first
 	case waiting.Over(h.Hold.Lost):
-		c.Lost(h)
+		c.told(h)
 		if c.director != nil { // if faults are injected, query the store for the current token
 			c.probe(ctx, c.witness, *h)
 		}

@@ -28,6 +28,7 @@ type Drive struct {
 	// Params.Duration.
 	Pace func(context.Context)
 
+	Unique     bool    // the lock must give each grant a different token
 	Rereleases bool    // a release with an unknown outcome is repeated
 	Suits      []Habit // habits that suit the lock, for the workload varied
 
@@ -140,7 +141,7 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 
 func (d *Drive) client(number int32, p Process) *Client {
 	c := &Client{Params: &d.Params, Process: p, number: number, recorder: d.Recorder, log: d.Recorder.Log(number), keys: d.names,
-		granted: d.Granted, longest: &d.longest, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, rereleases: d.Rereleases, guarded: d.Workload.Guarded}
+		granted: d.Granted, longest: &d.longest, watch: d.Watch, witness: d.Fresh.Lock, renews: d.Renews, unique: d.Unique, rereleases: d.Rereleases, guarded: d.Workload.Guarded}
 	if d.Workload.Varied {
 		for _, h := range d.Params.Follows(d.Suits) {
 			c.habits[h] = true

@@ -68,6 +68,10 @@ func HabitsOf(l impls.Impl) []Habit {
 	return all
 }
 
+// UniqueTokens reports whether each grant of a lock must have a different token. A re-entrant lock may use its owner as the
+// token, and a lock with sessions its session. The tokens of a lock in another program are unspecified.
+func UniqueTokens(l impls.Impl) bool { return !l.Reentrant && !l.Session && l.Program == nil }
+
 // Misuses reports whether a client with this habit releases holds that it no longer has.
 func (h Habit) Misuses() bool {
 	return h == ReleasesTwice || h == ReleasesEarlier || h == ReleasesLate

@@ -196,7 +196,11 @@ func (c *Client) Renew(ctx context.Context, h *Held) bool {
 	if left := h.leased + h.SentAfter + h.Validity - call; !ok || c.gone || left < h.Validity/2 {
 		return false
 	}
-	g, err := renewer.Renew(ctx, h.Grant)
+	var g impls.Grant
+	err := c.calling(func() (err error) {
+		g, err = renewer.Renew(ctx, h.Grant)
+		return err
+	})
 	op := histories.Op{Kind: histories.Renew, Hold: h.number, Key: h.Key, Call: call}
 	switch {
 	case err == nil:
@@ -238,7 +242,7 @@ func (c *Client) releaseOrExpire(ctx context.Context, h Held, u use) {
 		return
 	}
 	c.hold(ctx, u.key, c.waitOf(u), func(ctx context.Context, later *Held) {
-		if later.Token != "" && later.Token != h.Token { // if both holds have the same token, the release would end the later hold
+		if later.Token != "" && (later.Token != h.Token || c.unique) { // with the same token, a re-entrant lock would rightly end the later hold
 			c.Release(ctx, h)
 		}
 		c.Work(ctx, later, u.gap)

@@ -447,22 +447,60 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-func TestPanicReachesTheCaller(t *testing.T) {
-	defer func() {
-		if p := fmt.Sprint(recover()); !strings.Contains(p, "a bug in the lock") || !strings.Contains(p, "client 0") {
-			t.Errorf("recovered %q", p)
-		}
-	}()
+// strict is a Director that calls a function at each point.
+type strict func(Moment) Order
+
+func (f strict) At(_ context.Context, m Moment) Order { return f(m) }
+
+// recordedAlone runs one client for 50 ms with the lock's method acquire, and returns its history.
+func recordedAlone(t *testing.T, acquire func(context.Context, impls.Request) (impls.Hold, error), director Director) string {
+	t.Helper()
 	p := Defaults()
-	p.Clients, p.Processes = 1, 1
-	rec, err := histories.NewRecorder(new(bytes.Buffer), histories.Header{}, p.Logs())
+	p.Clients, p.Processes, p.Duration = 1, 1, 50*time.Millisecond
+	var out bytes.Buffer
+	rec, err := histories.NewRecorder(&out, histories.Header{}, p.Logs())
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock := fake{func(context.Context, impls.Request) (impls.Hold, error) { panic("a bug in the lock") }, released}
-	d := &Drive{Workload: contend(), Params: p, Processes: []Process{{Lock: lock}}, Recorder: rec, Granted: new(atomic.Int64)}
+	d := &Drive{Workload: contend(), Params: p, Processes: []Process{{Lock: fake{acquire, released}}}, Recorder: rec, Granted: new(atomic.Int64), Director: director}
 	d.Run(t.Context())
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestPanicReachesTheCaller(t *testing.T) {
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "a bug in lockbench") || !strings.Contains(p, "client 0") {
+			t.Errorf("recovered %q", p)
+		}
+	}()
+	recordedAlone(t, nil, strict(func(Moment) Order { panic("a bug in lockbench") }))
 	t.Error("it returned")
+}
+
+// TestPanicOfTheLock checks that a panic of the lock ends the client and is recorded as the answer.
+func TestPanicOfTheLock(t *testing.T) {
+	history := recordedAlone(t, func(context.Context, impls.Request) (impls.Hold, error) { panic("a bug in the lock") }, nil)
+	if n := strings.Count(history, `"kind":"acquire"`); n != 1 || !strings.Contains(history, `"error":"panic: a bug in the lock"`) {
+		t.Errorf("%d acquires:\n%s", n, history)
+	}
+}
+
+// TestCancelledAcquire checks that a client cancels an acquire through its context, and that the history has the time of the
+// cancellation.
+func TestCancelledAcquire(t *testing.T) {
+	history := recordedAlone(t, func(ctx context.Context, req impls.Request) (impls.Hold, error) {
+		if req.Wait >= 0 {
+			t.Errorf("the lock was told to wait for %v", req.Wait)
+		}
+		<-ctx.Done()
+		return impls.Hold{}, impls.ErrBusy
+	}, strict(func(m Moment) Order { return Order{Wait: 3 * time.Millisecond, Rest: m.Iteration > 0} }))
+	if !strings.Contains(history, `"wait":3000000`) || !strings.Contains(history, `"error":"cancelled"`) {
+		t.Errorf("history:\n%s", history)
+	}
 }
 
 // TestIterationsAreIndependent checks that an iteration's random numbers depend only on the seed, the client and the iteration

@@ -11,6 +11,7 @@ import (
 type spells struct {
 	open  []spell       // faults that have begun and have not been healed
 	ended time.Duration // end of the latest fault that was healed
+	lossy time.Duration // end of the latest fault that was healed and may have lost messages or data
 }
 
 // spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
@@ -29,7 +30,7 @@ func (f *Facts) Fault(ev histories.Event) {
 	op := ev.Op
 	s := f.faults[op.Client]
 	if s == nil {
-		s = &spells{ended: -1}
+		s = &spells{ended: -1, lossy: -1}
 		f.faults[op.Client] = s
 	}
 	at := func(known func(spell) bool) int {
@@ -43,8 +44,12 @@ func (f *Facts) Fault(ev histories.Event) {
 	switch {
 	case op.Kind == histories.Heal:
 		if i := at(func(spell) bool { return true }); i >= 0 {
-			if s.open[i].lossless && op.Return-s.open[i].call > longestLossless {
+			switch lossless := s.open[i].lossless; {
+			case lossless && op.Return-s.open[i].call > longestLossless:
 				f.losses++
+				fallthrough
+			case !lossless:
+				s.lossy = op.Return
 			}
 			s.open, s.ended = slices.Delete(s.open, i, i+1), max(s.ended, op.Return)
 			f.healed = max(f.healed, op.Return)
@@ -86,9 +91,16 @@ func (f *Facts) disturbed(client int32, from time.Duration) bool {
 	return s != nil && (len(s.open) > 0 || s.ended >= from)
 }
 
-// overlapped reports whether a fault affected the client, a server or the network at or after the given time.
-func (f *Facts) overlapped(client int32, from time.Duration) bool {
-	return f.disturbed(client, from) || f.disturbed(histories.Harness, from)
+// delayedUntil returns the end of the faults that may have delayed an operation of the client since it was called: the end of
+// pauses and delays, which lose nothing. It returns Forever if such a fault lasts, or if a fault may have lost a message.
+func (f *Facts) delayedUntil(client int32, call time.Duration) time.Duration {
+	end := f.faultEnd(client, call)
+	for _, c := range []int32{client, histories.Harness} {
+		if s := f.faults[c]; s != nil && s.lossy >= call {
+			return histories.Forever
+		}
+	}
+	return end
 }
 
 // calm reports whether all faults have been healed.

@@ -58,12 +58,22 @@ func (x *exclusion) Change(k *projection.Key, h *projection.Hold, c projection.C
 	case projection.Began:
 		x.began(k, h)
 	case projection.Extended:
-		if x.Lapses && h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted) {
-			x.addOverlap(k, &overlap{second: h.Heir, firsts: []*projection.Hold{h}, last: k.Last})
-			h.Heir = nil
+		x.extended(k, h)
+		for _, other := range k.Live {
+			if other != h && other.Heir == h { // h itself may have been granted after its lease had expired
+				x.extended(k, other)
+			}
 		}
 	case projection.Ended:
 		x.handleEnd(k, h)
+	}
+}
+
+// extended compares a hold with its heir after a renewal of one of the two.
+func (x *exclusion) extended(k *projection.Key, h *projection.Hold) {
+	if x.Lapses && h.Heir != nil && x.inside(h, h.Heir.Granted) && x.inside(h.Heir, h.Heir.Granted) {
+		x.addOverlap(k, &overlap{second: h.Heir, firsts: []*projection.Hold{h}, last: k.Last})
+		h.Heir = nil
 	}
 }
 
@@ -73,15 +83,15 @@ func (x *exclusion) began(k *projection.Key, h *projection.Hold) {
 		x.unstated++
 		return
 	}
-	if !x.inside(h, h.Granted) {
+	empty := !x.inside(h, h.Granted) // a renewal may still extend the lease
+	if empty {
 		x.empty++
-		return
 	}
 	o := &overlap{second: h, last: k.Last}
 	for _, other := range k.Live {
 		switch {
 		case other == h:
-		case x.inside(other, h.Granted):
+		case !empty && x.inside(other, h.Granted):
 			o.firsts = append(o.firsts, other)
 		case x.Lapses && (other.Heir == nil || other.Heir.End <= other.Heir.Granted):
 			other.Heir = h

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"lockbench/checker"
@@ -20,7 +21,7 @@ const (
 	troubledTime = 10 * time.Second
 )
 
-// returns checks that every acquire, release and renewal returns.
+// returns checks that every acquire, release and renewal returns, and that none panics.
 type returns struct {
 	timed
 	open    map[int32]*histories.Op // outstanding acquires and releases, by client
@@ -37,6 +38,9 @@ func (x *returns) Event(_ *projection.Key, ev histories.Event) {
 	}
 	if ev.Return {
 		delete(x.open, op.Client)
+		if strings.HasPrefix(op.Error, histories.Panicked) && x.countViolation() {
+			x.show(op.Key, op.Call, op.Return, []histories.Op{*op}, "the lock panicked in the %s of %s by %s: %s.", op.Kind, op.Key, op, op.Error)
+		}
 		x.judge(op, op.Return, x.faultEnd(op.Client, op.Call))
 		return
 	}

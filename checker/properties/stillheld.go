@@ -15,6 +15,7 @@ import (
 // history.
 type stillHeld struct {
 	sightings
+	leftovers
 	contents map[int32]content // the latest observed hold of each client
 	alike    bool              // holds of two clients had the same content
 	own      bool              // two holds of one client had the same content
@@ -58,11 +59,16 @@ func (s *stillHeld) requested(ev histories.Event, unknownUntil func(time.Duratio
 
 // observed handles an observation of the store.
 func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration) {
+	first := s.backing == 0
 	if s.learn(k, o) {
+		if !first {
+			s.leftovers.free(o, s.occupied.until)
+		}
 		return
 	}
 	for _, h := range k.Live {
 		if o.insideHold(h) {
+			s.leftovers.held(o, first)
 			s.recordContent(h, o)
 		}
 	}

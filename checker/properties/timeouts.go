@@ -11,7 +11,9 @@ import (
 // earlyBy plus the longest back-off of a lock is the time by which an acquire may be refused before its timeout.
 const earlyBy = 100 * time.Millisecond
 
-// timeouts checks that an acquire is not refused before its timeout, and that it returns soon after its timeout.
+// timeouts checks that an acquire is not refused before its timeout, and that it returns soon after its timeout. A cancelled
+// acquire has the time of its cancellation as its timeout. After a pause or a delay, which lose nothing, the acquire must return
+// soon after the end of the fault.
 type timeouts struct {
 	timed
 	waits int
@@ -19,7 +21,11 @@ type timeouts struct {
 
 func (x *timeouts) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
-	if op.Kind != histories.Acquire || !ev.Return || op.Wait == 0 || x.overlapped(op.Client, op.Call) {
+	if op.Kind != histories.Acquire || !ev.Return || op.Wait == 0 {
+		return
+	}
+	delayed := x.delayedUntil(op.Client, op.Call)
+	if delayed == histories.Forever {
 		return
 	}
 	wait, backOff := op.Wait, x.Header.BackOff.D()
@@ -32,12 +38,12 @@ func (x *timeouts) Event(k *projection.Key, ev histories.Event) {
 	}
 	took := op.Return - op.Call
 	switch early := wait - backOff - earlyBy - took; {
-	case early > 0 && op.Outcome == histories.Refused && op.Error != histories.Cancelled:
+	case early > 0 && delayed == op.Call && op.Outcome == histories.Refused && op.Error != histories.Cancelled:
 		if x.countViolation() {
 			x.show(k.Name, op.Call, op.Return, []histories.Op{*op}, "%s requested %s at %s %s and was refused (busy) at %s, after %s.",
 				op, k.Name, op.Call, x.named(op.Wait), op.Return, took)
 		}
-	case x.overrun(took-wait-backOff-answerTime) && x.violations == 0:
+	case x.overrun(op.Return-max(op.Call+wait, delayed)-backOff-answerTime) && x.violations == 0:
 		x.show(k.Name, op.Call, op.Return, []histories.Op{*op}, "%s requested %s at %s %s and got the answer at %s, after %s.",
 			op, k.Name, op.Call, x.named(op.Wait), op.Return, took)
 	}

@@ -10,13 +10,15 @@ import (
 
 // answers checks that definite answers are true. A release or a renewal of a valid hold must not be refused. An acquire
 // must not be refused if the key is certainly free and no other client requests it.
-// A repeated release must not be refused while the store still has the hold. Without a fault, every answer must be definite.
+// A repeated release must not be refused while the store still has the hold, and a refused acquire must leave no entry of a hold.
+// Without a fault, every answer must be definite, and a hold that can be released must not be reported as lost.
 type answers struct {
 	monitor
 	keys      projection.PerKey[answered]
 	releasing map[int32]*releasing // outstanding releases, by client
 	lost      map[int32]int64      // number of the hold that was last reported as lost, by client
-	definite  int                  // number of definite answers
+	alarms    falseAlarms
+	definite  int // number of definite answers
 	blank     unexplained
 }
 
@@ -65,6 +67,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 	switch {
 	case op.Kind == histories.Lost:
 		x.lost[op.Client] = op.Hold
+		x.alarms.lost(k, op)
 	case op.Kind == histories.Release && !ev.Return:
 		r := &releasing{key: k.Index}
 		if h, _ := k.ReleasedBy(op); h != nil && h.Promised {
@@ -75,6 +78,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 		if r := x.releasing[op.Client]; r != nil && op.Return >= r.until {
 			w.stray = op.Return
 		}
+		x.alarms.released(op, len(x.faults) == 0)
 		delete(x.releasing, op.Client)
 		if x.lost[op.Client] != op.Hold {
 			w.repeated.handleReturn(k, op)
@@ -95,6 +99,9 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 		w.open = append(w.open, request{op.Client, len(w.open) > 0})
 	case op.Kind == histories.Acquire:
 		w.repeated.requested(ev, x.unknownHold)
+		if op.Outcome == histories.Refused {
+			w.repeated.leftovers.refused = *op
+		}
 		x.acquired(k, w, op)
 	}
 }
@@ -148,6 +155,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		w.repeated.refused = nil // a later hold may have the same content
 	case projection.Closed:
 		w.repeated.occupied.closed(h, x.Header.SilentRenewals)
+		w.repeated.leftovers.ended = w.repeated.leftovers.ended || h.Fault != nil
 	}
 	switch {
 	case c == projection.Began:
@@ -213,6 +221,13 @@ func (x *answers) mayHaveEnded(k *projection.Key, w *answered, h *projection.Hol
 
 func (x *answers) Finding() checker.Finding {
 	for i := range x.keys {
+		for _, l := range x.keys[i].repeated.certain(x.keys[i].repeated.backing) {
+			if x.countViolation() {
+				x.show(l.seen.Key, l.refused.Call, l.seen.Return, []histories.Op{l.refused, l.seen},
+					"the store had the entry of a hold of %s at %s, though no client held it or requested it: %s was the last to request it, and was refused (busy) at %s.",
+					l.seen.Key, l.seen.Call, &l.refused, l.refused.Return)
+			}
+		}
 		for _, r := range x.keys[i].repeated.wrongRefusals() {
 			if x.countViolation() {
 				h := r.hold
@@ -228,12 +243,19 @@ func (x *answers) Finding() checker.Finding {
 	return x.finding(checker.Count(x.definite, "definite answer"), reason{x.definite == 0, checker.NotApplicable, "no answer is definite"})
 }
 
-// unanswered counts the operations without a definite answer that nothing explains.
+// unanswered counts the answers that are wrong or indefinite without a fault: operations without a definite answer that nothing
+// explains, and reports of a loss that was none.
 func (x *answers) unanswered() {
 	for _, op := range x.blank.found {
 		if x.countViolation() {
 			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened.",
 				op.Kind, op.Key, &op, op.Call, op.Return)
+		}
+	}
+	for _, a := range x.alarms.found {
+		if x.countViolation() {
+			x.show(a.release.Key, a.told.Call, a.release.Return, []histories.Op{a.told, a.release},
+				"the lock reported the loss of %s at %s, though its release at %s succeeded; no fault had happened.", a.release.Key, a.told.Call, a.release.Call)
 		}
 	}
 	for _, op := range x.blank.wrongTimeouts() {

@@ -207,14 +207,14 @@ func subjectName(l *explore.LockResult) string {
 // addStrategies adds a table with a row for each lock and a column for each search strategy. A cell holds the number of
 // seeds with a violation, and the number of seeds until the first violation.
 func addStrategies(t *format.Lines, result *explore.Result) {
-	strategies := explore.Strategies(slices.ContainsFunc(result.Locks, func(l *explore.LockResult) bool { return l.Servers != "" }))
-	rows := [][]string{append([]string{"violations found by"}, strategies...)}
+	strategies := explore.Strategies()
+	rows := [][]string{append([]string{"violations (first after)"}, strategies...)}
 	for _, l := range result.Locks {
 		cells := map[string]string{}
 		for _, r := range l.Strategies {
 			cells[r.Strategy] = fmt.Sprintf("%d of %d", r.Violating, r.Seeds)
 			if r.Violating > 0 {
-				cells[r.Strategy] += fmt.Sprintf(", first after %d", r.After)
+				cells[r.Strategy] += fmt.Sprintf(" (%d)", r.After)
 			}
 		}
 		row := []string{subjectName(l)}

@@ -269,7 +269,7 @@ func (t *trial) drive(ctx context.Context, rec *histories.Recorder) error {
 func (t *trial) newDrive(rec *histories.Recorder, processes []workloads.Process) *workloads.Drive {
 	return &workloads.Drive{Workload: t.Workload, Params: t.Params, Processes: processes, Fresh: t.fresh,
 		Recorder: rec, Watch: t.watch, Renews: t.Lock.Renews, Granted: t.granted,
-		Rereleases: lo.FromPtr(t.Lock.Program).Rereleases, Suits: workloads.HabitsOf(t.Lock)}
+		Unique: workloads.UniqueTokens(t.Lock), Rereleases: lo.FromPtr(t.Lock.Program).Rereleases, Suits: workloads.HabitsOf(t.Lock)}
 }
 
 // observe begins to record what the servers store for the lock's keys. It returns nil if the trial is not observed.

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"lockbench/internal/drive/faults"
 	"lockbench/workloads"
 )
 
@@ -37,6 +38,9 @@ func (s *scene) chooseParams(seed uint64) {
 		p.Processes = 1 + r.IntN(p.Clients)
 	}
 	p.TTL = s.lock.Granting(max(ttl, s.lock.Shortest))
+	if !s.real && also(seed, 3).IntN(5) == 0 { // a waiter that is not woken waits for longer
+		p.TTL = s.lock.Granting(max(4*ttl, s.lock.Shortest))
+	}
 	p.Hold = s.randomDuration(p.TTL/200, p.TTL*7/10)
 	p.Think = s.randomDuration(time.Millisecond, p.TTL/8)
 	p.Duration = s.randomDuration(4*p.TTL, 7*p.TTL)
@@ -54,6 +58,22 @@ func (s *scene) chooseParams(seed uint64) {
 	case s.lock.Renews && s.chance(15):
 		s.params.Hold = s.randomDuration(p.TTL, p.TTL*5/2)
 		s.params.Grace = 4 * p.TTL
+	}
+}
+
+// also returns a separate source of random numbers for choices that were added later. The other choices of a seed then stay the
+// same.
+func also(seed, choice uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, choice)) }
+
+// chooseRests makes all clients stop after one to five iterations, in a third of the cases. A waiter that was not woken then
+// stays alone, and no newcomer is granted the lock in its place.
+func (s *scene) chooseRests(p *faults.Plan, seed uint64) {
+	r := also(seed, 2)
+	if len(p.Turns) > 0 || r.IntN(3) > 0 {
+		return
+	}
+	for c := range s.params.Clients {
+		p.Rest(int32(c), 1+uint64(r.IntN(5)))
 	}
 }
 
@@ -76,7 +96,7 @@ func (s *scene) chooseHabits() {
 	if s.chance(8) {
 		p.Keys, p.Spread = many, workloads.Zipf
 	}
-	if p.Keys > 1 && rand.New(rand.NewPCG(p.Seed, 1)).IntN(2) == 0 { // a separate source keeps the other choices of older seeds
+	if p.Keys > 1 && also(p.Seed, 1).IntN(2) == 0 {
 		p.Habits = append(p.Habits, workloads.HoldsTwo)
 	}
 	if p.Keys > 1 && s.chance(50) {

@@ -16,19 +16,13 @@ type strategy struct {
 	plan func(*scene) faults.Plan
 }
 
-// strategies returns the strategies for choosing a fault plan. Seed n uses strategy n modulo their number.
-func strategies(real bool) []strategy {
-	all := []strategy{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}}
-	if real { // on real servers few cases run, and random plans rarely form a long sequence of events
-		all = append(all, strategy{"staged", staged})
-	}
-	return all
-}
+// strategies lists the strategies for choosing a fault plan. Seed n uses strategy n modulo their number.
+var strategies = []strategy{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}, {"staged", staged}}
 
-// Strategies returns the names of the strategies for choosing a fault plan, on real servers or in virtual time.
-func Strategies(real bool) []string {
+// Strategies returns the names of the strategies for choosing a fault plan.
+func Strategies() []string {
 	var names []string
-	for _, s := range strategies(real) {
+	for _, s := range strategies {
 		names = append(names, s.name)
 	}
 	return names
@@ -66,8 +60,7 @@ func (s Subject) Choose(seed uint64) (Case, string, error) {
 	if err != nil {
 		return Case{}, "", err
 	}
-	all := strategies(s.Servers != "")
-	strategy := all[seed%uint64(len(all))]
+	strategy := strategies[seed%uint64(len(strategies))]
 	random := rand.New(rand.NewPCG(seed, 0))
 	const draws = 50
 	for range draws {
@@ -91,6 +84,7 @@ func (s Subject) draw(sc *scene, seed uint64, plan func(*scene) faults.Plan) Cas
 	sc.workload = sc.chooseWorkload()
 	sc.chooseParams(seed)
 	c := Case{Servers: s.Servers, Lock: s.Lock, Deployment: sc.deployment, Plan: plan(sc)}
+	sc.chooseRests(&c.Plan, seed)
 	c.Workload, c.Params = sc.workload, sc.params // the strategy may have changed them
 	if sc.lock.Program == nil {
 		c.LockParams = map[string]string{"wait": "backoff"}

@@ -191,7 +191,7 @@ func (t Trial) run(begin func(histories.Header) (*histories.Recorder, error)) (r
 		return r, err
 	}
 	d := &workloads.Drive{Workload: t.Workload, Params: t.Params, Fresh: world.processes[t.Params.Processes].asWorkload(),
-		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Suits: workloads.HabitsOf(t.Lock), Granted: new(atomic.Int64)}
+		Recorder: rec, Watch: watch, Renews: t.Lock.Renews, Unique: workloads.UniqueTokens(t.Lock), Suits: workloads.HabitsOf(t.Lock), Granted: new(atomic.Int64)}
 	d.Fresh.Resource = world.processes[0].resource // the harness must reach the resource even during faults of a process
 	for _, p := range world.processes[:t.Params.Processes] {
 		d.Processes = append(d.Processes, p.asWorkload())
