@@ -110,7 +110,8 @@ const Told int64 = 1
 // ended from the call of the fault.
 const Gone int64 = 1
 
-// Lossless is the Value of a client fault that loses neither messages nor data, such as a pause or a delay.
+// Lossless is the Value of a client fault that loses no command, no reply and no data, such as a pause, a delay or the reset of idle
+// connections.
 const Lossless int64 = 2
 
 // Op is an operation. All times are measured from the start of the history.

@@ -18,7 +18,7 @@ type spells struct {
 type spell struct {
 	name        string
 	call, begun time.Duration // call: call time of the injection; begun: return time of the injection, or StillOpen
-	lossless    bool          // the fault loses no message and no data
+	lossless    bool          // the fault loses no command, no reply and no data
 }
 
 // longestLossless is the maximum duration of a pause or a delay that loses no messages. After a longer fault messages

@@ -3,6 +3,7 @@ package inject
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type Link interface {
 	Delay(time.Duration)
 	Cut(proxy.Direction)
 	Reset() (closed int)
+	Idle() bool // whether no command is without its reply
 	Counters() proxy.Counters
 }
 
@@ -28,11 +30,17 @@ func (in *Injector) act(ctx context.Context, a faults.Action) (Effect, error) {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return Effect{}, nil // the client or the proxy carries out these actions
 	case faults.Reset:
-		return Effect{}, reset(in.world.Links(a.Process, a.Nodes))
+		return Effect{Heal: func() error { return nil }}, reset(in.world.Links(a.Process, a.Nodes))
 	case faults.Cut, faults.Slow, faults.Mute:
 		return disturb(a, in.world.Links(a.Process, a.Nodes)), nil
 	}
 	return in.world.Do(ctx, a)
+}
+
+// idle reports whether no command of an action's process is under way to an affected server. If its connections are now closed,
+// at most a published message is lost.
+func (in *Injector) idle(a faults.Action) bool {
+	return !slices.ContainsFunc(in.world.Links(a.Process, a.Nodes), func(l Link) bool { return !l.Idle() })
 }
 
 // reset closes all connections of the links. It returns an error if no connection was open.

@@ -244,6 +244,9 @@ func (s *step) trigger(ctx context.Context) {
 	}
 }
 
+// resetTime is the duration of a reset in the history. The connections are closed at its beginning.
+const resetTime = time.Millisecond
+
 func (s *step) do(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,8 +261,11 @@ func (s *step) do(ctx context.Context) {
 	if s.err != nil && s.effect.Heal != nil { // for example, one of two servers was paused and pausing the other failed
 		s.err = errors.Join(s.err, s.effect.Heal())
 	}
-	if s.err == nil && s.For > 0 {
-		left := s.For
+	left := s.For
+	if s.Do.Verb == faults.Reset {
+		left = resetTime
+	}
+	if s.err == nil && left > 0 {
 		if s.Do.Verb == faults.Pause { // the process was already paused while the pause was verified; subtract this time
 			left -= time.Since(began)
 		}
@@ -301,6 +307,10 @@ func (s *step) begin() (told func(error)) {
 		op.Value = histories.Gone
 	case faults.Stall, faults.Pause, faults.Delay, faults.GiveUp, faults.Interrupt:
 		op.Value = histories.Lossless
+	case faults.Reset:
+		if s.in.idle(s.Do) {
+			op.Value = histories.Lossless
+		}
 	}
 	var ends []func(histories.Outcome, string)
 	for _, client := range s.victims() {

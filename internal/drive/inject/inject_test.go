@@ -215,6 +215,7 @@ type passing struct {
 func (l *passing) On(r proxy.Rule) func()   { return l.rules.On(r) }
 func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
 func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
+func (l *passing) Idle() bool               { return true }
 func (l *passing) Reset() (closed int)      { closed, l.conns = l.conns, 0; return closed }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 

@@ -148,7 +148,11 @@ func expectations(t sim.Trial) []histories.Expectation {
 	if t.Lock.Extends && !t.Lock.Renews && implied(t, "renewal") {
 		all = append(all, histories.Expectation{Property: "renewal", Expected: histories.ToHold, Because: "a renewal on request extends only the hold of its owner"})
 	}
+	ours := t.Lock.Program == nil && !t.Lock.ThirdParty
 	for _, property := range excusing {
+		if property == "prompt-hand-off" && !ours && hasVerb(t.Plan, faults.Reset) {
+			continue // no library promises that its waiters try again after a reconnection
+		}
 		if e := expected(t, "none", property); e.Expected == histories.ToHold {
 			all = append(all, histories.Expectation{Property: property, Expected: e.Expected, Because: e.Because})
 		}

@@ -54,6 +54,13 @@ func (l *link) Reset() (closed int) {
 	return closed
 }
 
+// Idle implements inject.Link. It reports whether every command on every connection has been answered.
+func (l *link) Idle() bool {
+	idle := true
+	l.forEachConnection(func(c *pair) { idle = idle && (c.ctx.Err() != nil || !c.talk.Pending()) })
+	return idle
+}
+
 // Counters implements inject.Link. It does not count bytes.
 func (l *link) Counters() proxy.Counters {
 	return proxy.Counters{Commands: l.commands.Load(), RoundTrips: l.roundTrips.Load()}

@@ -41,6 +41,13 @@ func (p *pairing) ask(c Command, words int) (first bool) {
 	return len(p.waiting) == 1
 }
 
+// pending reports whether a command may not have been answered. If replies are not matched, it reports true.
+func (p *pairing) pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.off || len(p.waiting) > 0
+}
+
 func (p *pairing) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,6 +150,9 @@ type Conversation struct {
 
 // NewConversation returns a Conversation for a new connection.
 func NewConversation() *Conversation { return &Conversation{up: scanner{requests: true}} }
+
+// Pending reports whether a command of the connection may not have been answered.
+func (c *Conversation) Pending() bool { return c.pairing.pending() }
 
 // Part holds bytes to be forwarded.
 type Part struct {

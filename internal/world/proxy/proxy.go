@@ -144,6 +144,19 @@ func (l *Link) Reset() (closed int) {
 	return closed
 }
 
+// Idle reports whether every command on every connection has been answered. It reports false for the protocol Opaque, which the
+// link does not parse.
+func (l *Link) Idle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.conns {
+		if l.protocol == Opaque || c.ctx.Err() == nil && c.talk.Pending() {
+			return false
+		}
+	}
+	return true
+}
+
 // DropReplies drops all bytes that the server sends from now on over the connection with this number. Data from the
 // client and the ends of both streams still arrive. The result is false if the connection does not exist.
 func (l *Link) DropReplies(number int) bool {
