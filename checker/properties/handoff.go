@@ -14,9 +14,9 @@ import (
 //
 // Some faults can lose a message or data. After such a fault, or an unknown outcome, the store may still have the hold
 // or the request of a client that no longer exists. The key is then judged again after a grant to one client while no
-// other client requested it. A pause or a delay loses nothing, and the reset of idle
-// connections at most a notification, so a waiter must try again once it has reconnected. The wait then counts from the end of the fault, because
-// the store may have granted the key to the paused client.
+// other client requested it. A pause or a delay loses nothing, and the reset of idle connections at most a notification,
+// so a waiter must try again once it has reconnected. The wait then counts from the end of the fault, because the store may
+// have granted the key to the paused client.
 type handOffs struct {
 	timed
 	keys    projection.PerKey[handOff]

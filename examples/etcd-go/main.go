@@ -46,6 +46,8 @@ func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worke
 	if err = request(ctx); err == nil {
 		return worker.Grant[lock]{Handle: lock{m, s}, Fence: m.Header().Revision, Lost: s.Done()}, nil
 	}
-	s.Close() // closing the session also removes the client from the lock's queue
+	if s.Close() == nil && ctx.Err() != nil { // closing the session removes the client from the lock's queue
+		err = worker.ErrBusy
+	}
 	return g, err
 }

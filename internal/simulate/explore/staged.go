@@ -20,6 +20,7 @@ type stage struct {
 var stages = []stage{
 	{make: undisturbed},
 	{make: undisturbed},
+	{make: contended},
 	{name: "holder-stall", make: overtaken},
 	{name: "partition", fits: (*scene).rereleases, make: cutRelease},
 	{name: "slow-network", make: lateWaiter},
@@ -52,6 +53,20 @@ func undisturbed(s *scene) faults.Plan {
 	}
 	if s.params.Keys == 1 && s.chance(40) {
 		s.params.Keys, s.params.Spread = 2+s.rand.IntN(2), workloads.Uniform
+	}
+	return faults.Plan{}
+}
+
+// contended returns a plan without faults. Many clients hold the key for a moment each, so that requests, releases and wake-ups
+// meet.
+func contended(s *scene) faults.Plan {
+	s.workload = "contend"
+	s.params.Clients = 4 + s.rand.IntN(5)
+	s.params.Processes = 1 + s.rand.IntN(s.params.Clients)
+	s.params.Keys, s.params.Spread, s.params.Habits, s.params.Wait = 1, workloads.One, nil, 0
+	s.params.Hold, s.params.Think = s.randomDuration(0, 2*time.Millisecond), s.randomDuration(0, 2*time.Millisecond)
+	if s.params.Duration = s.params.TTL; !s.real { // an event costs time, a pause does not
+		s.params.Duration = s.params.TTL / 4
 	}
 	return faults.Plan{}
 }

@@ -43,7 +43,9 @@ func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worke
 		request = m.TryLock
 	}
 	if err = request(ctx); err != nil {
-		s.Close() // removes the client from the lock's queue, if the mutex has not done so
+		if s.Close() == nil && ctx.Err() != nil {
+			err = worker.ErrBusy // the wait is over, and the end of the session has removed the client from the queue
+		}
 		return g, err
 	}
 	return worker.Grant[*concurrency.Mutex]{Handle: m, Fence: m.Header().Revision, Lost: s.Done()}, nil
