@@ -49,15 +49,17 @@ func (h *Habit) UnmarshalText(text []byte) error {
 func HabitsOf(l impls.Impl) []Habit {
 	program := l.Program != nil
 	suits := map[Habit]bool{
-		HoldsLong:      l.Renews || l.Extends || l.Session,
-		VariesLease:    !l.Session && l.Shortest == 0 && (!program || l.Program.Step == 0),
-		Nests:          l.Reentrant,
-		TriesHeld:      !l.Reentrant && !program,
-		Renews:         l.Extends && !l.Renews,
-		ReleasesLate:   !l.Renews,
-		RepeatsRelease: !program || l.Program.Rereleases,
-		LetsExpire:     !l.Renews && !l.Session && !l.Reentrant,
-		NestsDeeply:    l.Reentrant,
+		HoldsLong:   l.Renews || l.Extends || l.Session,
+		VariesLease: !l.Session && l.Shortest == 0 && (!program || l.Program.Step == 0),
+		Nests:       l.Reentrant,
+		TriesHeld:   !l.Reentrant && !program,
+		Renews:      l.Extends && !l.Renews,
+		// A re-entrant lock in another program may identify a hold by its owner only, and then rightly ends the later hold.
+		ReleasesEarlier: !program || !l.Reentrant,
+		ReleasesLate:    !l.Renews,
+		RepeatsRelease:  !program || l.Program.Rereleases,
+		LetsExpire:      !l.Renews && !l.Session && !l.Reentrant,
+		NestsDeeply:     l.Reentrant,
 	}
 	var all []Habit
 	for h := range habitCount {

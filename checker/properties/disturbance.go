@@ -91,12 +91,16 @@ func (f *Facts) disturbed(client int32, from time.Duration) bool {
 	return s != nil && (len(s.open) > 0 || s.ended >= from)
 }
 
+// reconnectTime is the time within which a client reaches its servers again after a fault that broke its connections.
+const reconnectTime = 3 * time.Second
+
 // delayedUntil returns the end of the faults that may have delayed an operation of the client since it was called: the end of
-// pauses and delays, which lose nothing. It returns Forever if such a fault lasts, or if a fault may have lost a message.
+// pauses and delays, which lose nothing. It returns Forever if such a fault lasts, or if a fault may have lost a message since the
+// call or shortly before.
 func (f *Facts) delayedUntil(client int32, call time.Duration) time.Duration {
 	end := f.faultEnd(client, call)
 	for _, c := range []int32{client, histories.Harness} {
-		if s := f.faults[c]; s != nil && s.lossy >= call {
+		if s := f.faults[c]; s != nil && s.lossy >= 0 && s.lossy >= call-reconnectTime {
 			return histories.Forever
 		}
 	}

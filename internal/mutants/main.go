@@ -29,7 +29,7 @@ const exitInterrupted = 130
 
 type options struct {
 	only, stages []string
-	real         time.Duration // duration of the stage "real"
+	search       time.Duration // duration of the stages "virtual" and "real"
 	jobs         int
 	out          string
 	unchanged    bool // measure the locks without a mistake; no stage may detect anything
@@ -70,7 +70,7 @@ func parse(stderr io.Writer, args []string) (o options, err error) {
 	fl.SortFlags = false
 	fl.StringSliceVar(&o.only, "only", nil, "names of mutants (all)")
 	fl.StringSliceVar(&o.stages, "stages", stageNames(), "stages to run, in their order, until one detects the mutant")
-	fl.DurationVar(&o.real, "for", 10*time.Minute, "time of the stage real")
+	fl.DurationVar(&o.search, "for", 10*time.Minute, "time of the stages virtual and real")
 	fl.IntVar(&o.jobs, "jobs", 1, "mutants to measure at once")
 	fl.StringVar(&o.out, "out", filepath.Join("runs", "mutants"), "folder for detection.md, detection.json and the output of each stage")
 	fl.BoolVar(&o.unchanged, "unchanged", false, "measure the unchanged locks of the chosen mutants, which must not be detected")
@@ -82,7 +82,7 @@ func parse(stderr io.Writer, args []string) (o options, err error) {
 			return o, fmt.Errorf("unknown stage %q: want %s", s, strings.Join(stageNames(), ", "))
 		}
 	}
-	if o.jobs < 1 || o.real < time.Second {
+	if o.jobs < 1 || o.search < time.Second {
 		return o, errors.New("want at least --jobs 1 and --for 1s")
 	}
 	return o, nil
@@ -107,7 +107,7 @@ func (o options) measure(ctx context.Context, stdout io.Writer) (*results, error
 	if err != nil {
 		return nil, err
 	}
-	m := &measurement{module: module, dir: dir, out: o.out, stages: o.plan(), real: o.real}
+	m := &measurement{module: module, dir: dir, out: o.out, stages: o.plan(), search: o.search}
 	table, work := &results{}, make(chan mutant)
 	var mu sync.Mutex
 	var workers sync.WaitGroup

@@ -19,7 +19,7 @@ type measurement struct {
 	dir    string // temporary folder for programs and results
 	out    string // folder for the console output of the stages
 	stages []stage
-	real   time.Duration // duration of the stage "real"
+	search time.Duration // duration of the stages "virtual" and "real"
 }
 
 // row is the result of one mutant.
@@ -108,8 +108,8 @@ func (m *measurement) repeat(r row) string {
 		}
 	}
 	command += " --stages " + strings.Join(names, ",")
-	if slices.Contains(names, "real") {
-		command += " --for " + m.real.String()
+	if slices.Contains(names, "real") || slices.Contains(names, "virtual") {
+		command += " --for " + m.search.String()
 	}
 	return command
 }

@@ -174,7 +174,7 @@ func TestRow(t *testing.T) {
 
 // TestRepeat checks the command that measures a row again.
 func TestRepeat(t *testing.T) {
-	m := &measurement{stages: []stage{{name: "run"}, {name: "real"}}, real: time.Minute}
+	m := &measurement{stages: []stage{{name: "run"}, {name: "real"}}, search: time.Minute}
 	for want, r := range map[string]row{
 		"go run ./internal/mutants --only a --stages run":                    {Mutant: "a", Patch: "p", Detected: "run"},
 		"go run ./internal/mutants --only a --stages run,real --for 1m0s":    {Mutant: "a", Patch: "p"},

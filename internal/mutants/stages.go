@@ -25,9 +25,6 @@ type stage struct {
 	violated func(dir string) ([]string, error)
 }
 
-// virtualTime is the duration of the stage "virtual".
-const virtualTime = time.Minute
-
 // allStages returns the stages, beginning with the cheapest. No other function states the command lines of lockbench.
 func (o options) allStages() []stage {
 	const reserve = 5 * time.Minute // time to start servers, to minimise and to write a report
@@ -38,14 +35,14 @@ func (o options) allStages() []stage {
 		{"faults", 4 * reserve, func(lock string) []string {
 			return []string{"run", "--locks", lock, "--no-controls", "--faults", strings.Join(faultNames(), ",")}
 		}, runViolations},
-		{"virtual", virtualTime + reserve, func(lock string) []string {
+		{"virtual", o.search + 2*reserve, func(lock string) []string {
 			if subject := (explore.Subject{Lock: lock}); subject.Refused() != nil {
 				return nil
 			}
-			return []string{"explore", "--locks", lock, "--until-fail", "--for", virtualTime.String()}
+			return []string{"explore", "--locks", lock, "--until-fail", "--for", o.search.String()}
 		}, exploreViolations},
-		{"real", o.real + 2*reserve, func(lock string) []string {
-			return []string{"explore", "--locks", lock, "--servers", "local", "--until-fail", "--for", o.real.String()}
+		{"real", o.search + 2*reserve, func(lock string) []string {
+			return []string{"explore", "--locks", lock, "--servers", "local", "--until-fail", "--for", o.search.String()}
 		}, exploreViolations},
 	}
 }

@@ -150,8 +150,8 @@ func expectations(t sim.Trial) []histories.Expectation {
 	}
 	ours := t.Lock.Program == nil && !t.Lock.ThirdParty
 	for _, property := range excusing {
-		if property == "prompt-hand-off" && !ours && hasVerb(t.Plan, faults.Reset) {
-			continue // no library promises that its waiters try again after a reconnection
+		if slices.Contains(reconnecting, property) && !ours && hasVerb(t.Plan, faults.Reset) {
+			continue
 		}
 		if e := expected(t, "none", property); e.Expected == histories.ToHold {
 			all = append(all, histories.Expectation{Property: property, Expected: e.Expected, Because: e.Because})
@@ -175,6 +175,9 @@ func expectations(t sim.Trial) []histories.Expectation {
 // excusing lists the properties that by definition tolerate the delays of a fault. If they are expected to hold without
 // faults, they are expected to hold under any faults.
 var excusing = []string{"prompt-hand-off", "wait-honoured", "responsive", "abandoned-acquire", "loss-notice", "backed-promise"}
+
+// reconnecting lists the properties that a library may violate while it connects again after a reset. A delay of seconds is usual.
+var reconnecting = []string{"prompt-hand-off", "wait-honoured", "loss-notice"}
 
 // judged returns the expectation for a property. The parameter worst is its expectation without faults. If the lock
 // states none for a fault of the plan, judged returns nothing. If the lock is expected to violate the property under one

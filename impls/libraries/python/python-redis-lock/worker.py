@@ -31,7 +31,11 @@ class PythonRedisLock:
         deadline = time.monotonic() + request.wait
         granted = lock.acquire(blocking=request.wait < 0)  # blocks forever if the request has no timeout
         while not granted and (left := deadline - time.monotonic()) > 0:
-            granted = lock.acquire(timeout=min(math.ceil(left), math.ceil(request.ttl)))  # the library rejects a timeout longer than the lease
+            if left >= 1:  # the library waits in whole seconds, and rejects a timeout longer than the lease
+                granted = lock.acquire(timeout=min(int(left), math.ceil(request.ttl)))
+            else:
+                time.sleep(min(left, 0.02))
+                granted = lock.acquire(blocking=False)
         if not granted:
             raise lockbench.Busy
         return lock.grant
