@@ -175,7 +175,7 @@ func addEvent(t *format.Lines, mark, event string) {
 }
 
 // addRates adds a row for each lock and property that was violated or expected to hold. The row shows the first seed with the
-// result FAIL, or otherwise the first seed with a violation.
+// result FAIL, or otherwise the first seed with a violation. On real servers, a violation without a counterexample is unconfirmed.
 func addRates(t *format.Lines, result *explore.Result) {
 	rows := [][]string{{"lock", "property", "violated", "first seed", "if expected to hold"}}
 	for _, l := range result.Locks {
@@ -190,8 +190,12 @@ func addRates(t *format.Lines, result *explore.Result) {
 			if p.Expected > 0 {
 				expected = fmt.Sprintf("%d of %d", p.Fails, p.Expected)
 			}
-			if p.Fails > 0 {
+			switch {
+			case p.Fails == 0:
+			case l.Shown(p.Property):
 				first, expected = fmt.Sprint(p.FirstFail), expected+" FAIL"
+			default:
+				first, expected = fmt.Sprint(p.FirstFail), expected+" unconfirmed"
 			}
 			rows = append(rows, []string{subjectName(l), p.Property, run.Rate(p.Violated, p.Judged), first, expected})
 		}

@@ -45,6 +45,12 @@ func (l *LockResult) Fails(real bool) bool {
 	return slices.ContainsFunc(l.Properties, func(p *PropertyResult) bool { return p.Fails > 0 })
 }
 
+// Shown reports whether the failures of a property count: in virtual time always, on real servers if a counterexample showed one
+// again.
+func (l *LockResult) Shown(property string) bool {
+	return l.Servers == "" || slices.ContainsFunc(l.Counterexamples, func(c Counterexample) bool { return c.Fails && slices.Contains(c.Violated, property) })
+}
+
 // Inconclusive reports whether the result is inconclusive. This is the case if a trial has no verdict, if most trials
 // were discarded, or if a failure did not show again. Nondeterministic trials do not matter.
 func (l *LockResult) Inconclusive() bool {

@@ -44,7 +44,7 @@ func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worke
 	}
 	if err = request(ctx); err != nil {
 		if s.Close() == nil && ctx.Err() != nil {
-			err = worker.ErrBusy // the wait is over, and the end of the session has removed the client from the queue
+			err = worker.ErrBusy // the wait has ended, and the end of the session has removed the client from the queue
 		}
 		return g, err
 	}
