@@ -213,6 +213,7 @@ var mutants = []mutant{
 	{"leftover.go", "o.call >= since+cleanupTime && !l.ended", "o.call >= since+cleanupTime"},
 	{"leftover.go", "lock != 0 && f.present&lock == lock && most", "lock != 0 && most"},
 	{"leftover.go", "lock != 0 && f.present&lock == lock && most", "lock != 0 && f.present&lock == lock"},
+	{"leftover.go", "e.Validity != histories.Unbounded", "true"},
 	{"falsealarm.go", "op.Value == histories.Told && h != nil && h.Number() == op.Hold && h.Promised && op.Call+h.Given/3 < h.Until", "h != nil && h.Number() == op.Hold && h.Promised && op.Call+h.Given/3 < h.Until"},
 	{"falsealarm.go", "op.Value == histories.Told && h != nil && h.Number() == op.Hold && h.Promised && op.Call+h.Given/3 < h.Until", "op.Value == histories.Told && h != nil && h.Number() == op.Hold && h.Promised"},
 	{"falsealarm.go", "told.Hold == op.Hold && op.Outcome == histories.OK && calm", "false"},

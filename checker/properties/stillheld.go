@@ -59,16 +59,13 @@ func (s *stillHeld) requested(ev histories.Event, unknownUntil func(time.Duratio
 
 // observed handles an observation of the store.
 func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration) {
-	first := s.backing == 0
 	if s.learn(k, o) {
-		if !first {
-			s.leftovers.free(o, s.occupied.until)
-		}
+		s.leftovers.free(o, s.occupied.until)
 		return
 	}
 	for _, h := range k.Live {
 		if o.insideHold(h) {
-			s.leftovers.held(o, first)
+			s.leftovers.held(o)
 			s.recordContent(h, o)
 		}
 	}

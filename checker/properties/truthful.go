@@ -221,7 +221,7 @@ func (x *answers) mayHaveEnded(k *projection.Key, w *answered, h *projection.Hol
 
 func (x *answers) Finding() checker.Finding {
 	for i := range x.keys {
-		for _, l := range x.keys[i].repeated.certain(x.keys[i].repeated.backing) {
+		for _, l := range x.keys[i].repeated.leftovers.certain() {
 			if x.countViolation() {
 				x.show(l.seen.Key, l.refused.Call, l.seen.Return, []histories.Op{l.refused, l.seen},
 					"the store had the entry of a hold of %s at %s, though no client held it or requested it: %s was the last to request it, and was refused (busy) at %s.",
