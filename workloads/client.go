@@ -71,7 +71,14 @@ func (c *Client) Acquire(ctx context.Context, key string, wait time.Duration) (H
 	if c.gone || order.Rest {
 		return Held{}, false
 	}
-	h, err := c.ask(ctx, key, wait, order.Wait)
+	var cancelled time.Duration
+	switch {
+	case order.Cancel:
+		cancelled = order.Wait
+	case order.Wait > 0:
+		wait = order.Wait
+	}
+	h, err := c.ask(ctx, key, wait, cancelled)
 	c.handleError(err)
 	if err != nil {
 		return h, false

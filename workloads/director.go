@@ -31,11 +31,12 @@ const (
 // Order instructs a client to change what it does next, for example to work longer or to stop. The zero value changes
 // nothing.
 type Order struct {
-	Stall time.Duration // duration of the work, used only at the point Granted; 0: default
-	Wait  time.Duration // timeout of the acquire at the point Asking, or of the release at the point Releasing; 0: default
-	Spent time.Duration // part of the work that has passed while the client waited for this Order, used at the points Granted and Working
-	Leave bool          // the client stops without a release: it was killed or goes away
-	Rest  bool          // the client stops without a fault; used only at the point Asking
+	Stall  time.Duration // duration of the work, used only at the point Granted; 0: default
+	Wait   time.Duration // timeout of the acquire at the point Asking, or of the release at the point Releasing; 0: default
+	Cancel bool          // at the point Asking: cancel the context of the acquire after Wait, and do not shorten its timeout
+	Spent  time.Duration // part of the work that has passed while the client waited for this Order, used at the points Granted and Working
+	Leave  bool          // the client stops without a release: it was killed or goes away
+	Rest   bool          // the client stops without a fault; used only at the point Asking
 }
 
 // reach informs the Director, which injects faults, that the client has reached the step p of an

@@ -497,7 +497,7 @@ func TestCancelledAcquire(t *testing.T) {
 		}
 		<-ctx.Done()
 		return impls.Hold{}, impls.ErrBusy
-	}, strict(func(m Moment) Order { return Order{Wait: 3 * time.Millisecond, Rest: m.Iteration > 0} }))
+	}, strict(func(m Moment) Order { return Order{Wait: 3 * time.Millisecond, Cancel: true, Rest: m.Iteration > 0} }))
 	if !strings.Contains(history, `"wait":3000000`) || !strings.Contains(history, `"error":"cancelled"`) {
 		t.Errorf("history:\n%s", history)
 	}

@@ -147,7 +147,7 @@ type Verb string
 const (
 	Stall   Verb = "stall"   // a client's work under the lock takes the duration Action.By
 	Abandon Verb = "abandon" // a client stops without releasing its lock
-	GiveUp  Verb = "cancel"  // a client cancels its acquire after Action.Wait; the reply is delayed by Action.By
+	GiveUp  Verb = "cancel"  // a client stops its acquire after Action.Wait, by its timeout or its context; the reply is delayed by Action.By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
 
@@ -190,6 +190,7 @@ type Action struct {
 	Silent  bool          `json:"silent,omitempty"`  // for Lose: keep the connection open after the reply is lost
 	OneWay  bool          `json:"one_way,omitempty"` // for Cut: drop only the bytes to the process
 	Keeps   bool          `json:"keeps,omitempty"`   // for Restart: the servers keep their data
+	Context bool          `json:"context,omitempty"` // for GiveUp: cancel the context of the acquire instead of shortening its timeout
 }
 
 // All returns every fault.

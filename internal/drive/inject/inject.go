@@ -142,7 +142,7 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		case s.Do.Verb == faults.Stall:
 			order.Stall = s.Do.By
 		case s.Do.Verb == faults.GiveUp, s.Do.Verb == faults.Interrupt:
-			order.Wait = s.Do.Wait
+			order.Wait, order.Cancel = s.Do.Wait, s.Do.Context
 		case s.When.Later > 0: // the step happens later; the client does not wait for it
 		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
 			order.Leave = true

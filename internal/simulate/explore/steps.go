@@ -11,7 +11,7 @@ import (
 // maker creates the steps of a fault plan for one kind of fault. If a step has no trigger, the caller adds one.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "session": a lock with sessions, "": any
+	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "endable": a lock with sessions of which lockbench can end the holder's, "": any
 	only string // required engine: "real" servers, "virtual" time, or "" for any
 
 	at   workloads.Point // point of a client's iteration at which the step happens; "": the caller chooses
@@ -51,7 +51,7 @@ func makers() []maker {
 		{name: "forget-scripts", verb: faults.ForgetScripts, nodes: 5},
 		{name: "read-only", on: "alone", verb: faults.ReadOnly, nodes: 2, lasts: true},
 		{name: "full", only: "real", verb: faults.Full, nodes: 2, lasts: true},
-		{name: "session-kill", only: "real", on: "session", verb: faults.Unseat, nodes: 1},
+		{name: "session-kill", only: "real", on: "endable", verb: faults.Unseat, nodes: 1},
 		{name: "leader-loss", only: "real", on: "three", verb: faults.Depose},
 	}
 }
@@ -155,7 +155,7 @@ func commandMakers() []maker {
 		{name: "cancelled-acquire", make: func(s *scene, c int32) []faults.Step {
 			by := s.messageDelay()
 			return []faults.Step{{When: faults.Trigger{At: s.triggerAt(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.GiveUp, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
+				Do: faults.Action{Verb: faults.GiveUp, Context: also(s.params.Seed, 4).IntN(2) == 0, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
 		}},
 		{name: "interrupted-release", make: func(s *scene, c int32) []faults.Step {
 			by := s.messageDelay()
@@ -168,7 +168,7 @@ func commandMakers() []maker {
 // fits reports whether the steps of m are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": s.deployment != "replica",
-		"three": s.deployment == "three", "session": s.lock.Session, "notifies": s.lock.Notifies}
+		"three": s.deployment == "three", "notifies": s.lock.Notifies, "endable": s.lock.Session && s.lock.Program == nil && s.lock.Store != "zookeeper"}
 	engine := map[string]bool{"": true, "real": s.real, "virtual": !s.real}
 	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels())
 }

@@ -23,7 +23,11 @@ func main() {
 			if r.Wait == 0 {
 				options = append(options, pglock.FailIfLocked())
 			}
-			g.Handle, err = c.AcquireContext(ctx, r.Key, options...)
+			life, end := context.WithCancel(context.Background()) // the library renews the hold for as long as this context lives
+			stop := context.AfterFunc(ctx, end)
+			if g.Handle, err = c.AcquireContext(life, r.Key, options...); err != nil || !stop() {
+				end()
+			}
 			return g, err
 		},
 		Release: func(ctx context.Context, c *pglock.Client, h worker.Hold[*pglock.Lock]) error {

@@ -29,6 +29,6 @@ fn main() {
         client.runtime.block_on(client.manager.unlock(hold.handle()?));
         Ok(())
     })
-    .expect("owner-release", "unspecified", "", "", "a release reports nothing")
+    .expect("owner-release", "unspecified", "", "misuse", "a release reports nothing")
     .run()
 }
