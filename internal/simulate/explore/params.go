@@ -38,7 +38,7 @@ func (s *scene) chooseParams(seed uint64) {
 		p.Processes = 1 + r.IntN(p.Clients)
 	}
 	p.TTL = s.lock.Granting(max(ttl, s.lock.Shortest))
-	if !s.real && also(seed, 3).IntN(5) == 0 { // a waiter that is not woken waits for longer
+	if !s.real && also(seed, longLeases).IntN(5) == 0 { // a waiter that is not woken waits for longer
 		p.TTL = s.lock.Granting(max(4*ttl, s.lock.Shortest))
 	}
 	p.Hold = s.randomDuration(p.TTL/200, p.TTL*7/10)
@@ -61,14 +61,23 @@ func (s *scene) chooseParams(seed uint64) {
 	}
 }
 
-// also returns a separate source of random numbers for choices that were added later. The other choices of a seed then stay the
-// same.
-func also(seed, choice uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, choice)) }
+// choice identifies a choice that was added later.
+type choice uint64
+
+const (
+	secondKey choice = iota + 1
+	rests
+	longLeases
+	cancelledContext
+)
+
+// also returns a separate source of random numbers for a choice. The other choices of a seed thus stay the same.
+func also(seed uint64, c choice) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(c))) }
 
 // chooseRests makes all clients stop after one to five iterations, in a third of the cases. A waiter that was not woken then
 // stays alone, and no newcomer is granted the lock in its place.
 func (s *scene) chooseRests(p *faults.Plan, seed uint64) {
-	r := also(seed, 2)
+	r := also(seed, rests)
 	if len(p.Turns) > 0 || r.IntN(3) > 0 {
 		return
 	}
@@ -96,7 +105,7 @@ func (s *scene) chooseHabits() {
 	if s.chance(8) {
 		p.Keys, p.Spread = many, workloads.Zipf
 	}
-	if p.Keys > 1 && also(p.Seed, 1).IntN(2) == 0 {
+	if p.Keys > 1 && also(p.Seed, secondKey).IntN(2) == 0 {
 		p.Habits = append(p.Habits, workloads.HoldsTwo)
 	}
 	if p.Keys > 1 && s.chance(50) {

@@ -155,7 +155,7 @@ func commandMakers() []maker {
 		{name: "cancelled-acquire", make: func(s *scene, c int32) []faults.Step {
 			by := s.messageDelay()
 			return []faults.Step{{When: faults.Trigger{At: s.triggerAt(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.GiveUp, Context: also(s.params.Seed, 4).IntN(2) == 0, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
+				Do: faults.Action{Verb: faults.GiveUp, Context: also(s.params.Seed, cancelledContext).IntN(2) == 0, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
 		}},
 		{name: "interrupted-release", make: func(s *scene, c int32) []faults.Step {
 			by := s.messageDelay()
