@@ -24,6 +24,7 @@ public class ShedLockWorker {
                     return new Grant<>(lock.orElseThrow(Busy::new));
                 })
                 .release((provider, hold) -> hold.handle().unlock())
+                .expect("owner-release", "unspecified", "", "misuse", "unlock reports nothing")
                 .run();
     }
 
