@@ -24,7 +24,7 @@ func main() {
 		Release: func(ctx context.Context, _ *clientv3.Client, h worker.Hold[*concurrency.Mutex]) error {
 			err := h.Handle.Unlock(ctx)                                               // the session stays open, so that a second release reaches the mutex
 			if err != nil && strings.Contains(err.Error(), "already been released") { // version 3.5 of the library has no variable for this error
-				err = worker.ErrNotHeld
+				return worker.ErrNotHeld
 			}
 			return err
 		},
@@ -38,10 +38,7 @@ func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worke
 		return g, err
 	}
 	m := concurrency.NewMutex(s, r.Key)
-	request := m.Lock
-	if r.Wait == 0 {
-		request = m.TryLock
-	}
+	request := map[bool]func(context.Context) error{true: m.TryLock, false: m.Lock}[r.Wait == 0]
 	if err = request(ctx); err != nil {
 		if s.Close() == nil && ctx.Err() != nil {
 			err = worker.ErrBusy // the wait has ended, and the end of the session has removed the client from the queue

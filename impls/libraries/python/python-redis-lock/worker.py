@@ -31,11 +31,9 @@ class PythonRedisLock:
         deadline = time.monotonic() + request.wait
         granted = lock.acquire(blocking=request.wait < 0)  # blocks forever if the request has no timeout
         while not granted and (left := deadline - time.monotonic()) > 0:
-            if left >= 1:  # the library waits in whole seconds, and rejects a timeout longer than the lease
-                granted = lock.acquire(timeout=min(int(left), math.ceil(request.ttl)))
-            else:
-                time.sleep(min(left, 0.02))
-                granted = lock.acquire(blocking=False)
+            if left < 1:
+                time.sleep(min(left, 0.02))  # the library waits in whole seconds, and rejects a timeout longer than the lease
+            granted = lock.acquire(blocking=False) if left < 1 else lock.acquire(timeout=min(int(left), math.ceil(request.ttl)))
         if not granted:
             raise lockbench.Busy
         return lock.grant
