@@ -25,6 +25,7 @@ import (
 type replayFlags struct {
 	servers               choice.Servers
 	worker                choice.Worker
+	own                   string            // name of the worker's lock; "": no worker
 	params                map[string]string // parameters of the worker's lock
 	out                   string
 	attempts, jobs        int
@@ -88,7 +89,8 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if err := f.servers.Settle(cmd); err != nil || f.worker.Command == "" {
 		return err
 	}
-	_, note, err := register(cmd.Context(), f.worker, f.servers, f.params, &f.jobs)
+	own, note, err := register(cmd.Context(), f.worker, f.servers, f.params, &f.jobs)
+	f.own = own.Name
 	if note != "" {
 		console.Note(cmd.ErrOrStderr(), note)
 	}
@@ -98,6 +100,9 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 // place determines whether the case runs on real servers. If no flag names servers, it uses the servers that the case
 // file names.
 func (f *replayFlags) place(cmd *cobra.Command, c *explore.Case) error {
+	if f.own != "" && c.Lock != f.own {
+		return console.Usage(fmt.Errorf("the case is for the lock %s, and the lock of the worker is %s", c.Lock, f.own), "leave out --worker, or change the field lock of the case")
+	}
 	if f.servers.How == "" {
 		f.servers.How = c.Servers
 	}

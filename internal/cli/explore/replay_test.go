@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"lockbench/internal/cli/console"
+	"lockbench/internal/simulate/explore"
 )
 
 // TestReplayCodes checks that the exit code is 0 only if the property is violated everywhere the case ran: in the
@@ -45,5 +46,14 @@ func TestServersSaid(t *testing.T) {
 		if said.String() != want {
 			t.Errorf("got  %q\nwant %q", said.String(), want)
 		}
+	}
+}
+
+// TestReplayAnotherLock checks that a worker is not ignored because the case names a lock of lockbench.
+func TestReplayAnotherLock(t *testing.T) {
+	f := replayFlags{own: "mine"}
+	err := f.place(nil, &explore.Case{Lock: "etcd"})
+	if err == nil || !strings.Contains(err.Error(), "the case is for the lock etcd, and the lock of the worker is mine") {
+		t.Errorf("got %v", err)
 	}
 }
