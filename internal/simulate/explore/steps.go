@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/simulate/sim"
 	"lockbench/workloads"
 )
 
 // maker creates the steps of a fault plan for one kind of fault. If a step has no trigger, the caller adds one.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "endable": a lock with sessions of which lockbench can end the holder's, "": any
+	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "": any
 	only string // required engine: "real" servers, "virtual" time, or "" for any
 
 	at   workloads.Point // point of a client's iteration at which the step happens; "": the caller chooses
@@ -51,7 +52,7 @@ func makers() []maker {
 		{name: "forget-scripts", verb: faults.ForgetScripts, nodes: 5},
 		{name: "read-only", on: "alone", verb: faults.ReadOnly, nodes: 2, lasts: true},
 		{name: "full", only: "real", verb: faults.Full, nodes: 2, lasts: true},
-		{name: "session-kill", only: "real", on: "endable", verb: faults.Unseat, nodes: 1},
+		{name: "session-kill", only: "real", verb: faults.Unseat, nodes: 1},
 		{name: "leader-loss", only: "real", on: "three", verb: faults.Depose},
 	}
 }
@@ -168,9 +169,10 @@ func commandMakers() []maker {
 // fits reports whether the steps of m are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": s.deployment != "replica",
-		"three": s.deployment == "three", "notifies": s.lock.Notifies, "endable": s.lock.Session && s.lock.Program == nil && s.lock.Store != "zookeeper"}
+		"three": s.deployment == "three", "notifies": s.lock.Notifies}
 	engine := map[string]bool{"": true, "real": s.real, "virtual": !s.real}
-	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels())
+	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels()) &&
+		(m.verb != faults.Unseat || applies(m.name, sim.Trial{Lock: s.lock}))
 }
 
 // cancels reports whether the steps of m cancel an acquire or a release.

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"errors"
+	"iter"
 	"syscall"
 	"testing"
 )
@@ -20,5 +21,26 @@ func TestReset(t *testing.T) {
 	}
 	if closed := l.Reset(); closed != 0 {
 		t.Errorf("%d connections closed a second time", closed)
+	}
+}
+
+// TestPending checks that a command is pending until its reply.
+func TestPending(t *testing.T) {
+	c := NewConversation()
+	for _, step := range []struct {
+		side    func([]byte) iter.Seq[Part]
+		text    string
+		pending bool
+	}{
+		{c.FromClient, "*1\r\n$4\r\nPING\r\n", true},
+		{c.FromClient, "*1\r\n$4\r\nPING\r\n", true},
+		{c.FromServer, "+PONG\r\n", true},
+		{c.FromServer, "+PONG\r\n", false},
+	} {
+		for range step.side([]byte(step.text)) {
+		}
+		if c.Pending() != step.pending {
+			t.Errorf("after %q: pending %t", step.text, c.Pending())
+		}
 	}
 }

@@ -22,23 +22,24 @@ func main() {
 			return clientv3.NewFromURL(strings.TrimPrefix(env.Nodes[0], "etcd://"))
 		},
 		Release: func(ctx context.Context, _ *clientv3.Client, h worker.Hold[*concurrency.Mutex]) error {
-			err := h.Handle.Unlock(ctx)                                               // the session stays open, so that a second release reaches the mutex
-			if err != nil && strings.Contains(err.Error(), "already been released") { // version 3.5 of the library has no variable for this error
-				return worker.ErrNotHeld
+			if err := h.Handle.Unlock(ctx); err == nil || !strings.Contains(err.Error(), "already been released") {
+				return err // the session stays open, so that a second release reaches the mutex
 			}
-			return err
+			return worker.ErrNotHeld // version 3.5 of the library has no variable for this error
 		},
 	})
 }
 
 func acquire(ctx context.Context, c *clientv3.Client, r worker.Request) (g worker.Grant[*concurrency.Mutex], err error) {
-	// Each acquire opens a session, because the library grants a mutex again to the session that holds it.
-	s, err := concurrency.NewSession(c, concurrency.WithTTL(int(r.TTL/time.Second)))
+	s, err := concurrency.NewSession(c, concurrency.WithTTL(int(r.TTL/time.Second))) // the library grants a mutex again to its session
 	if err != nil {
 		return g, err
 	}
 	m := concurrency.NewMutex(s, r.Key)
-	request := map[bool]func(context.Context) error{true: m.TryLock, false: m.Lock}[r.Wait == 0]
+	request := m.Lock
+	if r.Wait == 0 {
+		request = m.TryLock
+	}
 	if err = request(ctx); err != nil {
 		if s.Close() == nil && ctx.Err() != nil {
 			err = worker.ErrBusy // the wait has ended, and the end of the session has removed the client from the queue
