@@ -209,13 +209,14 @@ type passing struct {
 	rules    proxy.Rules
 	cut      []proxy.Direction
 	delays   []time.Duration
-	conns    int // number of open connections
+	conns    int  // number of open connections
+	busy     bool // whether a command has no reply yet
 }
 
 func (l *passing) On(r proxy.Rule) func()   { return l.rules.On(r) }
 func (l *passing) Delay(d time.Duration)    { l.delays = append(l.delays, d) }
 func (l *passing) Cut(d proxy.Direction)    { l.cut = append(l.cut, d) }
-func (l *passing) Idle() bool               { return true }
+func (l *passing) Idle() bool               { return !l.busy }
 func (l *passing) Reset() (closed int)      { closed, l.conns = l.conns, 0; return closed }
 func (l *passing) Counters() proxy.Counters { return proxy.Counters{Commands: l.commands} }
 
@@ -321,6 +322,33 @@ func TestOrders(t *testing.T) {
 		in.Finish()
 		if all := ops(); c.want.Leave && (len(all) != 1 || !all[0].EndsClient()) {
 			t.Errorf("%s: recorded %+v", name, all)
+		}
+	}
+}
+
+// linked is a World with one network link.
+type linked struct {
+	nowhere
+	link Link
+}
+
+func (w linked) Links(int, []int) []Link { return []Link{w.link} }
+
+// TestResetIsLossless checks that a reset is recorded as lossless only if every command has its reply, and that it is healed.
+func TestResetIsLossless(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		in, ops := injecting(t, faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: faults.Reset}}}})
+		in.world = linked{link: &passing{conns: 1, busy: busy}}
+		in.Begin()
+		if why := in.Finish(); why != "" {
+			t.Fatal(why)
+		}
+		recorded := ops()
+		if got := kinds(recorded); !slices.Equal(got, []histories.Kind{histories.Inject, histories.Heal}) {
+			t.Fatalf("recorded %v", got)
+		}
+		if lossless := recorded[0].Value == histories.Lossless; lossless == busy {
+			t.Errorf("with a command under way %t: lossless %t", busy, lossless)
 		}
 	}
 }
