@@ -1,9 +1,11 @@
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
+import java.time.Instant;
 import lockbench.Busy;
 import lockbench.Env;
 import lockbench.Grant;
+import lockbench.NotHeld;
 import lockbench.Worker;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
@@ -20,12 +22,20 @@ public class ShedLockWorker {
         new Worker<LockProvider, SimpleLock>("shedlock", ShedLockWorker::open)
                 .store("postgres")
                 .tryAcquire((provider, request) -> {
-                    var lock = provider.lock(new LockConfiguration(request.key(), request.ttl(), Duration.ZERO));
+                    var lock = provider.lock(configuration(request.key(), request.ttl()));
                     return new Grant<>(lock.orElseThrow(Busy::new));
                 })
-                .release((provider, hold) -> hold.handle().unlock())
+                .release((provider, hold) -> {
+                    try { hold.handle().unlock(); }
+                    catch (IllegalStateException unlocked) { throw new NotHeld(); }
+                })
                 .expect("owner-release", "unspecified", "", "misuse", "unlock reports nothing")
                 .run();
+    }
+
+    private static LockConfiguration configuration(String key, Duration lease) throws ReflectiveOperationException {
+        var create = LockConfiguration.class.getConstructors()[0]; // versions before 4.15 have no parameter for the start time
+        return (LockConfiguration) (create.getParameterCount() == 4 ? create.newInstance(Instant.now(), key, lease, Duration.ZERO) : create.newInstance(key, lease, Duration.ZERO));
     }
 
     private static LockProvider open(Env env) {
