@@ -1,6 +1,6 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check test skipped adapters libraries fuzz differential scenarios soak explore mutants bench run packages packages-test clean
+.PHONY: check test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
 # The slowest packages are tested without the race detector. The judge, decisions and pages use only one goroutine. The tests of
 # internal/measure cover trials on servers. The command consists of packages that are tested with the detector. Two tests of virtual
@@ -28,6 +28,10 @@ FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
 adapters: ## the worker libraries of Java and Rust and their adapters, whose first build takes minutes
 	LOCKBENCH_REQUIRE=maven,javac,cargo go test ./examples -count=1 -run 'Java|Rust|NewWorkers'
+
+matrix: ## test the current versions of all libraries, and those with a known defect, for hours; ARGS="--profile full"
+	go run ./cmd/lockbench matrix --versions all $(ARGS)
+	cp reports/published/libraries/track-record.md docs/track-record.md
 
 libraries: ## install the versions in impls/libraries, which downloads packages, and start each worker
 	LOCKBENCH_LIBRARIES='*/*' go test ./impls/libraries -count=1 -timeout 60m -v -run '^TestInstalled$$'

@@ -39,6 +39,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			corpus, err := filepath.Abs("../../histories/corpus")
 			env.Setenv("CORPUS", corpus)
+			programs, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+			env.Setenv("PROGRAMS", programs) // the folder that has only lockbench and the workers of these tests
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge,

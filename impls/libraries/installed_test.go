@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"strings"
 	"testing"
-
-	"github.com/goccy/go-yaml"
 
 	"lockbench/impls/worker"
 )
@@ -18,42 +16,44 @@ import (
 const describe = `{"lockbench_worker":2,"describe":true,"nodes":[],"prefix":"","process":0,"seed":0,"resource":""}` + "\n"
 
 // TestInstalled installs every version of the libraries whose folders match the environment variable
-// LOCKBENCH_LIBRARIES, such as python/*. It starts each worker and compares the worker's description with library.yaml.
-// The test downloads packages, so it is skipped unless the variable is set.
+// LOCKBENCH_LIBRARIES, such as python/*, and starts each worker. The name and the store that the worker states must be those
+// of library.yaml. The test downloads packages, so it is skipped unless the variable is set.
 func TestInstalled(t *testing.T) {
 	pattern := os.Getenv("LOCKBENCH_LIBRARIES")
 	if pattern == "" {
 		t.Skip("LOCKBENCH_LIBRARIES is not set: make libraries")
 	}
-	files, err := filepath.Glob(filepath.FromSlash(pattern) + "/library.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s matches %d libraries: %v", pattern, len(files), err)
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
+	tried := 0
+	for _, l := range all {
+		if match, err := path.Match(pattern, l.folder()); err != nil {
 			t.Fatal(err)
+		} else if !match {
+			continue
 		}
-		var l library
-		if err := yaml.Unmarshal(source, &l); err != nil {
-			t.Fatal(err)
-		}
+		tried++
 		for _, v := range l.Versions {
-			t.Run(filepath.ToSlash(filepath.Dir(file))+"@"+v.Version, func(t *testing.T) { l.start(t, v.Version) })
+			for _, c := range l.Choices(v) {
+				t.Run(c.String(), c.start)
+			}
 		}
+	}
+	if tried == 0 {
+		t.Fatalf("%s matches no library", pattern)
 	}
 }
 
 // start installs a version and starts its worker. It compares the worker's description with that of the library.
-func (l library) start(t *testing.T, version string) {
+func (c Choice) start(t *testing.T) {
 	var log bytes.Buffer
-	install := exec.CommandContext(t.Context(), "sh", "install.sh", l.Language+"/"+l.Name, version)
-	install.Stderr = &log
-	folder, err := install.Output()
+	folder, err := Install(t.Context(), c, &log)
 	if err != nil {
-		t.Fatalf("install: %v\n%s", err, &log)
+		t.Fatalf("%v\n%s", err, &log)
 	}
-	start := exec.CommandContext(t.Context(), "sh", "-c", "exec "+strings.ReplaceAll(l.Start, "{folder}", strings.TrimSpace(string(folder))))
+	start := exec.CommandContext(t.Context(), "sh", "-c", "exec "+c.Command(folder))
 	start.Stdin, start.Stderr = strings.NewReader(describe), &log
 	answer, err := start.Output()
 	if err != nil {
@@ -63,7 +63,7 @@ func (l library) start(t *testing.T, version string) {
 	if err := json.Unmarshal(answer, &ready); err != nil {
 		t.Fatalf("%v: %s", err, answer)
 	}
-	if ready.Name != l.Name || cmp.Or(ready.Store, "redis") != l.Store || ready.Error != "" {
+	if ready.Name != c.Setting.Name || cmp.Or(ready.Store, "redis") != c.Library.Store || ready.Error != "" {
 		t.Errorf("the worker describes itself as %s", answer)
 	}
 }

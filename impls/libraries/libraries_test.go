@@ -1,6 +1,3 @@
-// Package libraries tests the descriptions of third-party libraries. Each folder <language>/<library> contains the file
-// library.yaml with the versions to test, and an adapter that lets lockbench test the library. install.sh installs one
-// version.
 package libraries
 
 import (
@@ -13,41 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// library is the content of a library.yaml.
-type library struct {
-	Name     string
-	Language string
-	Registry string
-	Package  string
-	With     []string // packages that every version needs in addition to the library, as name:version
-	Store    string
-	Start    string // command of the worker; {folder} is the folder that install.sh prints
-	Versions []version
-}
-
-// version is a version of a library to test.
-type version struct {
-	Version   string
-	State     string   // "bad" for a version with a defect, "fixed" for a version without this defect, or "current"
-	With      []string // packages that only this version needs in addition to the library
-	Argument  string   // command-line argument of the adapter, which selects how it uses the library; may be empty
-	Defect    string   // defect of this version of the library, with the upstream issue; "": no known defect
-	Situation string   // events that make the defect visible
-	Question  string   // property that the defect violates; "none": no property covers it
-	ShownBy   string   `yaml:"shown_by"` // flags with which lockbench verify detects the defect; may be empty
-	Case      string   // name of a file in the same folder with a case (docs/case.schema.json) that shows the defect; may be empty
-}
 
 const maxAdapter = 50 // maximum number of lines of an adapter
 
 var (
-	registries = map[string]string{"pypi": "python", "npm": "node", "maven": "java", "go": "go", "crates": "rust"}
-	stores     = []string{"redis", "mysql", "postgres", "mongodb", "zookeeper", "etcd", "none"}
-	questions  = []string{"none", "lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy",
+	stores    = []string{"redis", "mysql", "postgres", "mongodb", "zookeeper", "etcd", "none"}
+	questions = []string{"none", "lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy",
 		"renewal", "no-orphan", "progress", "recovery", "exact-try", "truthful-answer", "prompt-hand-off", "wait-honoured",
 		"responsive", "abandoned-acquire", "loss-notice", "backed-promise"}
 	upstream = regexp.MustCompile(`\([^()]*(issue|pull request|release) [A-Z]*-?[\d.]+\)\.$`)
@@ -55,61 +25,89 @@ var (
 )
 
 func TestLibraries(t *testing.T) {
-	files, err := filepath.Glob("*/*/library.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("found %d libraries: %v", len(files), err)
+	all, err := All()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("found %d libraries: %v", len(all), err)
 	}
-	for _, file := range files {
-		t.Run(filepath.ToSlash(filepath.Dir(file)), func(t *testing.T) {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var l library
-			if err := yaml.UnmarshalWithOptions(source, &l, yaml.Strict()); err != nil {
-				t.Fatal(err)
-			}
-			for _, mistake := range slices.Concat(l.mistakes(filepath.Dir(file)), adapterMistakes(t, filepath.Dir(file))) {
+	names := map[string]string{} // library of each name
+	for _, l := range all {
+		t.Run(l.folder(), func(t *testing.T) {
+			for _, mistake := range slices.Concat(l.mistakes(), adapterMistakes(t, l.folder())) {
 				t.Error(mistake)
+			}
+			for _, name := range l.names() {
+				if other := names[name]; other != "" {
+					t.Errorf("%s is also a name of %s", name, other)
+				}
+				names[name] = l.folder()
 			}
 		})
 	}
 }
 
-// mistakes returns the mistakes in a description. folder is the folder of its library.yaml.
-func (l library) mistakes(folder string) []string {
+// TestFolders checks that the name and the language of each library are those of its folder.
+func TestFolders(t *testing.T) {
+	files, err := filepath.Glob("*/*/library.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("found %d files: %v", len(files), err)
+	}
+	for _, file := range files {
+		file = filepath.ToSlash(file)
+		if l, err := read(file); err != nil || l.folder()+"/library.yaml" != file {
+			t.Errorf("%s describes %s (%v)", file, l.folder(), err)
+		}
+	}
+}
+
+// names returns the name of a library and those of its settings, each once.
+func (l Library) names() []string {
+	names := []string{l.Name}
+	for _, s := range l.Settings {
+		if s.Name != l.Name {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// mistakes returns the mistakes in a description.
+func (l Library) mistakes() []string {
 	var found []string
 	check := func(ok bool, mistake string) {
 		if !ok {
 			found = append(found, mistake)
 		}
 	}
-	check(filepath.ToSlash(folder) == l.Language+"/"+l.Name, "name and language: want those of the folder")
-	check(registries[l.Registry] == l.Language, "registry: want that of the language")
+	check(registries[l.Registry].language == l.Language, "registry: want that of the language")
 	check(l.Package != "", "package is missing")
 	check(slices.Contains(stores, l.Store), "store: want one of "+strings.Join(stores, ", "))
 	check(strings.Contains(l.Start, "{folder}"), "start: want a command with {folder}")
 	check(len(l.Versions) > 0, "versions are missing")
+	for _, s := range l.Settings {
+		check(s.Name != "", "settings: a name is missing")
+		check(len(l.Settings) == 1 || s.About != "", "settings: "+s.Name+" has no description in the field about")
+	}
 	seen := map[string]bool{}
 	for _, v := range l.Versions {
 		check(v.Version != "" && !seen[v.Version], "version "+v.Version+": missing or listed twice")
 		seen[v.Version] = true
+		check(v.Setting == "" || slices.ContainsFunc(l.Settings, func(s Setting) bool { return s.Name == v.Setting }), v.Version+": unknown setting "+v.Setting)
 		check(!slices.ContainsFunc(slices.Concat(l.With, v.With), func(p string) bool { return !pinned.MatchString(p) }), "with: want name:version")
-		for _, mistake := range slices.Concat(v.mistakes(), v.caseMistakes(l.Name, folder)) {
+		for _, mistake := range slices.Concat(v.mistakes(), l.caseMistakes(v)) {
 			found = append(found, v.Version+": "+mistake)
 		}
 	}
 	return found
 }
 
-func (v version) mistakes() []string {
+func (v Version) mistakes() []string {
 	switch v.State {
-	case "fixed", "current":
+	case Fixed, Current:
 		if cmp.Or(v.Defect, v.Situation, v.Question, v.ShownBy, v.Case) != "" {
 			return []string{"defect, situation, question, shown_by and case belong to a bad version"}
 		}
 		return nil
-	case "bad":
+	case Bad:
 	default:
 		return []string{"state: want bad, fixed or current"}
 	}
@@ -127,7 +125,7 @@ func (v version) mistakes() []string {
 }
 
 // caseMistakes returns the mistakes in the case file of a version, if there is one.
-func (v version) caseMistakes(library, folder string) []string {
+func (l Library) caseMistakes(v Version) []string {
 	if v.Case == "" {
 		return nil
 	}
@@ -135,7 +133,7 @@ func (v version) caseMistakes(library, folder string) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	source, err := os.ReadFile(filepath.Join(folder, v.Case))
+	source, err := os.ReadFile(l.CasePath(v))
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -146,8 +144,8 @@ func (v version) caseMistakes(library, folder string) []string {
 	if err := schema.Validate(document); err != nil {
 		return []string{v.Case + ": " + err.Error()}
 	}
-	if fields := document.(map[string]any); fields["lock"] != library || fields["property"] != v.Question {
-		return []string{v.Case + ": want the lock " + library + " and the property " + v.Question}
+	if fields := document.(map[string]any); fields["lock"] != l.settingOf(v).Name || fields["property"] != v.Question {
+		return []string{v.Case + ": want the lock " + l.settingOf(v).Name + " and the property " + v.Question}
 	}
 	return nil
 }

@@ -58,3 +58,24 @@ func (t Template) Files() (map[string][]byte, error) {
 	})
 	return files, err
 }
+
+// Library returns the files of the library that carries the protocol in a language, by their paths with slashes. The files for
+// Go are a package; their go.mod is missing, because a folder with a go.mod cannot be embedded.
+func Library(language string) (map[string][]byte, error) {
+	folder, template := language, language+"/template"
+	if language == "go" {
+		folder, template = "_go/template/lockbenchworker", ""
+	}
+	files := map[string][]byte{}
+	err := fs.WalkDir(sources, folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && path == template {
+			return fs.SkipDir
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files[strings.TrimPrefix(path, folder+"/")], err = sources.ReadFile(path)
+		return err
+	})
+	return files, err
+}

@@ -30,6 +30,7 @@ import (
 	"lockbench/internal/cli/bench"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/cli/explore"
+	"lockbench/internal/cli/matrix"
 	"lockbench/internal/cli/run"
 	"lockbench/internal/suggest"
 	"lockbench/reports/format"
@@ -85,11 +86,11 @@ func rootCommand() *cobra.Command {
 		verbs []*cobra.Command
 	}{
 		{"compare", []*cobra.Command{run.Command()}},
-		{"verify", []*cobra.Command{run.VerifyCommand(), newWorkerCommand(), checkCommand(), explore.Command(), explore.ReplayCommand()}},
+		{"verify", []*cobra.Command{run.VerifyCommand(), newWorkerCommand(), checkCommand(), explore.Command(), explore.ReplayCommand(), matrix.Command()}},
 		{"measure", []*cobra.Command{bench.Command(), bench.CompareCommand(), bench.GateCommand()}},
 		{"choose", []*cobra.Command{advise.Command(), advise.VerifyReportCommand()}},
 		{"look", []*cobra.Command{serveCommand(), reportCommand(), listCommand(), versionCommand()}},
-		{"other", []*cobra.Command{cleanCommand(), workerCommand()}},
+		{"other", []*cobra.Command{librariesCommand(), cleanCommand(), workerCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: task.name, Title: task.name})
 		for _, verb := range task.verbs {

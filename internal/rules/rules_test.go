@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"reports/figures":   {"histories"},
 	"reports/run":       {"histories", "checker", "reports/figures", "reports/stats", "reports/format", "reports/charts", "reports/html"},
 	"reports/bench":     {"histories", "checker", "reports/figures", "reports/stats", "reports/format", "reports/charts", "reports/html", "reports/run"},
+	"reports/matrix":    {"histories", "checker", "reports/figures", "reports/format", "reports/charts", "reports/html", "reports/run"},
 	"reports/selection": {"checker", "reports"},
 
 	"internal/suggest":  {},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -29,14 +30,16 @@ const hintWorker = "docs/reference/worker-protocol.md describes what a worker re
 // Worker holds the flags that describe a user's own lock.
 type Worker struct {
 	Command    string // shell command that starts the worker; "": no own lock
+	Library    string // third-party library in impls/libraries that Install installs, as NAME or NAME@VERSION
 	Store      string // store of the lock; "": the store that the worker names
 	Deployment string // deployment of the lock; "": the deployment that the worker names
 	Observe    bool   // whether to ignore all expectations of the lock
 }
 
-// Define defines the flags --worker, --store, --deployment and --observe.
+// Define defines the flags --worker, --library, --store, --deployment and --observe.
 func (w *Worker) Define(fl *pflag.FlagSet) {
 	fl.StringVar(&w.Command, "worker", "", "command of your own lock")
+	fl.StringVar(&w.Library, "library", "", "third-party library instead of your own lock, as NAME[@VERSION]")
 	fl.StringVar(&w.Store, "store", "", "store of your own lock (the one that it names)")
 	fl.StringVar(&w.Deployment, "deployment", "", "deployment of your own lock (the one that it names)")
 	fl.BoolVar(&w.Observe, "observe", false, "expect nothing of your own lock")
@@ -44,13 +47,34 @@ func (w *Worker) Define(fl *pflag.FlagSet) {
 
 // Refusals returns usage errors: a flag that needs --worker is set without it, or --worker is set with --locks.
 func (w *Worker) Refusals(locks []string) []console.Refusal {
-	none := w.Command == ""
+	none := !w.Given()
 	return []console.Refusal{
+		{If: w.Command != "" && w.Library != "", What: "--library takes the place of --worker", Hint: "leave out one of the two"},
 		{If: !none && len(locks) > 0, What: "--worker takes the place of --locks", Hint: "leave out one of the two"},
 		{If: none && w.Deployment != "", What: "--deployment is for the lock of --worker"},
 		{If: none && w.Store != "", What: "--store is for the lock of --worker"},
 		{If: none && w.Observe, What: "--observe is for the lock of --worker"},
 	}
+}
+
+// Given reports whether the flags name a lock of the user or a library.
+func (w *Worker) Given() bool { return w.Command != "" || w.Library != "" }
+
+// Install installs the library of --library and sets the command that starts its worker. Without --library it does nothing.
+func (w *Worker) Install(ctx context.Context, stderr io.Writer) error {
+	if w.Library == "" {
+		return nil
+	}
+	c, err := Library(w.Library)
+	if err != nil {
+		return err
+	}
+	folder, err := InstallLibrary(ctx, stderr, c, io.Discard)
+	if err != nil {
+		return err
+	}
+	w.Command, w.Store = c.Command(folder), cmp.Or(w.Store, c.Library.Store)
+	return nil
 }
 
 // First describes the servers, the parameters and the lease with which a user's lock is used for the first time.

@@ -121,7 +121,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 		console.Refusal{If: cmd.Flags().Changed("for") && (f.seeds > 0 || seeded), What: "--for cannot be used with --seeds or --seed",
 			Hint: "leave out one of them"},
 		console.Refusal{If: len(f.params) > 0 && !f.onServers(), What: "--param is for real servers", Hint: "add --servers local; in virtual time a seed draws the parameters"},
-		console.Refusal{If: f.worker.Command != "" && (f.emitTest != ""), What: "--emit-test: a test cannot start a worker", Hint: "lockbench replay runs the case again"})...)
+		console.Refusal{If: f.worker.Given() && f.emitTest != "", What: "--emit-test: a test cannot start a worker", Hint: "lockbench replay runs the case again"})...)
 	if err != nil {
 		return nil, err
 	}
@@ -155,13 +155,16 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 
 // onServers reports whether cases run on real servers.
 func (f *flags) onServers() bool {
-	return f.servers.How != "" || f.servers.Named() || f.worker.Command != ""
+	return f.servers.How != "" || f.servers.Named() || f.worker.Given()
 }
 
 // settle finds out whether cases run in virtual time or on real servers.
 func (f *flags) settle(cmd *cobra.Command) error {
 	if f.real = f.onServers(); !f.real {
 		return nil
+	}
+	if err := f.worker.Install(cmd.Context(), cmd.ErrOrStderr()); err != nil {
+		return err
 	}
 	if f.worker.Command == "" {
 		if err := impls.CheckParams(f.params); err != nil {

@@ -118,7 +118,10 @@ func (x *exploration) keepCounterexample(path string, s *explore.Counterexample)
 func explored(result *explore.Result, dir string, w choice.Worker) string {
 	t := &format.Lines{}
 	replay := "lockbench replay "
-	if w.Command != "" {
+	switch {
+	case w.Library != "":
+		replay += "--library " + w.Library + " "
+	case w.Command != "":
 		replay += "--worker '" + strings.ReplaceAll(w.Command, "'", `'\''`) + "' "
 	}
 	for _, l := range result.Locks {

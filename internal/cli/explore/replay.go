@@ -82,8 +82,11 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		console.Refusal{If: f.scale < 0.1 || f.scale > 100, What: "--scale: want 0.1 to 100"})...); err != nil {
 		return err
 	}
-	if f.worker.Command == "" && f.servers.How == "" && !f.servers.Named() {
+	if !f.worker.Given() && f.servers.How == "" && !f.servers.Named() {
 		return nil
+	}
+	if err := f.worker.Install(cmd.Context(), cmd.ErrOrStderr()); err != nil {
+		return err
 	}
 	f.servers.How = cmp.Or(f.servers.How, servers.Auto)
 	if err := f.servers.Settle(cmd); err != nil || f.worker.Command == "" {

@@ -141,7 +141,7 @@ func (f *flags) plan(cmd *cobra.Command) (*Runner, error) {
 }
 
 func (f *flags) chosen() bool {
-	return len(f.locks)+len(f.workloads)+len(f.faults)+len(f.worker.Command) > 0
+	return len(f.locks)+len(f.workloads)+len(f.faults) > 0 || f.worker.Given()
 }
 
 // usualFaultTrials is the default number of trials of a cell with a fault that the user names. A single trial says
@@ -169,13 +169,16 @@ func (f *flags) check(cmd *cobra.Command) error {
 		f.params.Spread = workloads.Uniform
 	}
 	err := f.params.Check()
-	if err == nil && f.worker.Command == "" { // the worker checks the parameters of a user's lock
+	if err == nil && !f.worker.Given() { // the worker checks the parameters of a user's lock
 		err = impls.CheckParams(f.lockParams)
 	}
 	if err != nil {
 		return console.Usage(err, hintRun)
 	}
 	if err := f.checkChoice(cmd); err != nil {
+		return err
+	}
+	if err := f.worker.Install(cmd.Context(), cmd.ErrOrStderr()); err != nil {
 		return err
 	}
 	if changed("ttl") {

@@ -60,8 +60,8 @@ violation was expected and not detected; 130 interrupted.`,
 // verify returns a Runner for the workloads and faults for which the worker's lock has expectations. It also returns the
 // expectations stated in the file. It does not start any trial.
 func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, []impls.Expectation, error) {
-	if f.worker.Command == "" {
-		return nil, nil, console.Usage(errors.New("verify needs --worker"), "lockbench verify --worker 'python3 worker.py'")
+	if !f.worker.Given() {
+		return nil, nil, console.Usage(errors.New("verify needs --worker or --library"), "lockbench verify --worker 'python3 worker.py'")
 	}
 	var said expected
 	if file != "" {

@@ -1,0 +1,336 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lockbench/impls/libraries"
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/simulate/explore"
+	"lockbench/internal/world/children"
+	"lockbench/reports/matrix"
+	"lockbench/reports/run"
+)
+
+// testAll tests versions and writes their results, --jobs at once.
+func (f *flags) testAll(ctx context.Context, todo []libraries.Choice, stderr io.Writer) error {
+	keeper, err := children.New()
+	if err != nil {
+		return err
+	}
+	defer keeper.Close()
+	var now sync.Map // choices that are tested, with their current steps
+	var done atomic.Int64
+	began := time.Now()
+	live := console.NewLive(stderr, func() string { return progress(&now, int(done.Load()), len(todo), time.Since(began)) })
+	defer live.Close()
+	next := make(chan libraries.Choice)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	for range f.jobs {
+		all.Go(func() {
+			for c := range next {
+				t := &test{flags: f, keeper: keeper, choice: c, dir: filepath.Join(f.work, c.String()), step: func(name string) { now.Store(c.String(), name) }}
+				r, err := t.run(ctx)
+				now.Delete(c.String())
+				if ctx.Err() == nil && err == nil {
+					err = run.WriteJSON(filepath.Join(f.out, r.FileName()), r)
+					live.Print(summary(r))
+				}
+				mu.Lock()
+				failed = errors.Join(failed, err)
+				mu.Unlock()
+				done.Add(1)
+			}
+		})
+	}
+	for _, c := range todo {
+		if ctx.Err() == nil {
+			next <- c
+		}
+	}
+	close(next)
+	all.Wait()
+	return failed
+}
+
+// progress describes what is tested now, and estimates the time left.
+func progress(now *sync.Map, done, all int, took time.Duration) string {
+	var tested []string
+	now.Range(func(name, step any) bool {
+		tested = append(tested, fmt.Sprintf("%s: %s", name, step))
+		return true
+	})
+	slices.Sort(tested)
+	text := fmt.Sprintf("%d of %d versions", done, all)
+	if done > 0 {
+		text += fmt.Sprintf(", about %s left", (took / time.Duration(done) * time.Duration(all-done)).Round(time.Minute))
+	}
+	return text + "; " + strings.Join(tested, ", ")
+}
+
+// summary describes a result in one line.
+func summary(r *matrix.Result) string {
+	passed, asked := r.Tally()
+	text := fmt.Sprintf("%s@%s  %d of %d questions, %.0f s", r.Setting, r.Version, passed, asked, r.Seconds)
+	if failed := r.Failed(); len(failed) > 0 {
+		text += "  violated: " + strings.Join(failed, ", ")
+	}
+	if r.NotRun != "" {
+		text += "  not run: " + r.NotRun
+	}
+	return text
+}
+
+// test tests one version of a library in one setting.
+type test struct {
+	*flags
+	keeper *children.Keeper
+	choice libraries.Choice
+	dir    string // folder for histories and logs
+	step   func(name string)
+	result *matrix.Result
+}
+
+// run runs the steps. The returned error is about files; a library that does not work is a result.
+func (t *test) run(ctx context.Context) (*matrix.Result, error) {
+	began := time.Now()
+	t.result = describe(t.choice)
+	t.result.Profile, t.result.Measured, t.result.Environment = profiles[t.profile].Name, began.UTC().Truncate(time.Second), run.Collect()
+	if err := os.MkdirAll(t.dir, 0o755); err != nil {
+		return nil, err
+	}
+	t.step("install")
+	if _, err := choice.InstallLibrary(ctx, io.Discard, t.choice, io.Discard); err != nil {
+		t.result.NotRun = err.Error()
+		return t.result, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, profiles[t.profile].Timeout)
+	defer cancel()
+	began = time.Now()
+	err := errors.Join(t.scenes(ctx), t.search(ctx))
+	if err == nil && !t.detected() {
+		err = t.known(ctx)
+	}
+	t.result.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
+	return t.result, err
+}
+
+// describe returns a result that has only the description of the library.
+func describe(c libraries.Choice) *matrix.Result {
+	l, v := c.Library, c.Version
+	r := &matrix.Result{Format: matrix.Format, Library: l.Name, Language: l.Language, Package: l.Package, Store: l.Store,
+		Version: v.Version, Kind: v.State, Setting: c.Setting.Name, About: c.Setting.About, Default: c.Setting.Name == l.Settings[0].Name}
+	if bad, ok := l.DefectOf(v); ok {
+		fixed, _ := l.FixOf(bad)
+		r.Defect = &matrix.Defect{Bad: bad.Version, Fixed: fixed.Version, Summary: bad.Defect, Situation: bad.Situation, Question: bad.Question}
+	}
+	return r
+}
+
+func (t *test) detected() bool {
+	return slices.ContainsFunc(t.result.Steps, func(s matrix.Step) bool { return len(s.Violated) > 0 })
+}
+
+// scenes verifies the lock in its default workloads and under its default faults.
+func (t *test) scenes(ctx context.Context) error {
+	return t.verify(ctx, matrix.Scenes)
+}
+
+// verify runs lockbench verify and adds its results.
+func (t *test) verify(ctx context.Context, name string, flags ...string) error {
+	s, dir := t.execute(ctx, name, append([]string{"verify", "--library", t.choice.String(), "--servers", "local"}, flags...))
+	var results run.Results
+	if err := readJSON(filepath.Join(dir, run.ResultsName), &results); err != nil {
+		fail(&s, err)
+	} else if s.Violated = t.result.Add(&results); len(results.Gaps) > 0 && s.Exit == console.ExitEnvironment {
+		s.Problem = "" // some trials were discarded; the others count
+	}
+	t.result.Steps = append(t.result.Steps, s)
+	return nil
+}
+
+// search searches for violations on real servers.
+func (t *test) search(ctx context.Context) error {
+	args := []string{"explore", "--library", t.choice.String(), "--servers", "local", "--for", profiles[t.profile].Search.String()}
+	s, dir := t.execute(ctx, matrix.Search, args)
+	var found explore.Result
+	if err := readJSON(filepath.Join(dir, "explored.json"), &found); err != nil || len(found.Locks) != 1 {
+		fail(&s, err)
+		t.result.Steps = append(t.result.Steps, s)
+		return nil
+	}
+	l := found.Locks[0]
+	for _, p := range l.Properties {
+		searched := matrix.Searched{Property: p.Property, Checked: p.Expected, Violated: p.Fails, Shown: l.Shown(p.Property)}
+		if t.result.AddSearched(searched); p.Fails > 0 && searched.Shown {
+			s.Violated = append(s.Violated, p.Property)
+		}
+	}
+	t.result.Steps = append(t.result.Steps, s)
+	return t.keep(dir, l)
+}
+
+// keep copies the counterexamples of a search to the folder of the results.
+func (t *test) keep(dir string, l *explore.LockResult) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		i := slices.IndexFunc(l.Counterexamples, func(c explore.Counterexample) bool {
+			return c.Fails && filepath.Base(file) == c.Case.Lock+"-"+c.Property+".json"
+		})
+		if i < 0 {
+			continue
+		}
+		c := l.Counterexamples[i]
+		name := strings.TrimSuffix(t.result.FileName(), ".json") + "-" + c.Property
+		err := errors.Join(copyFile(file, filepath.Join(t.out, name+".json")),
+			copyFile(strings.TrimSuffix(file, ".json")+".svg", filepath.Join(t.out, name+".svg")))
+		if err != nil {
+			return err
+		}
+		t.result.Counterexamples = append(t.result.Counterexamples, matrix.Counterexample{
+			Property: c.Property, File: filepath.Base(name) + ".json", Picture: filepath.Base(name) + ".svg", Shown: c.Rate.Shows, Trials: c.Rate.Trials,
+			Command: fmt.Sprintf("lockbench replay --library %s --servers local %s", t.choice, filepath.ToSlash(filepath.Join(t.out, name+".json"))),
+		})
+	}
+	return nil
+}
+
+// known runs the scene or the case that was chosen for the defect of a bad version, also on the version that fixed it.
+func (t *test) known(ctx context.Context) error {
+	l := t.choice.Library
+	bad, ok := l.DefectOf(t.choice.Version)
+	switch {
+	case !ok:
+	case bad.ShownBy != "":
+		return t.verify(ctx, matrix.Known, strings.Fields(bad.ShownBy)...)
+	case bad.Case != "":
+		return t.replay(ctx, l, bad)
+	}
+	return nil
+}
+
+// replay runs the case of a bad version.
+func (t *test) replay(ctx context.Context, l libraries.Library, bad libraries.Version) error {
+	text, err := l.Case(bad)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(t.dir, bad.Case)
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return err
+	}
+	s, _ := t.execute(ctx, matrix.Known, []string{"replay", "--library", t.choice.String(), "--servers", "local", file})
+	s.Command = strings.ReplaceAll(s.Command, file, "impls/libraries/"+l.CasePath(bad))
+	if s.Exit == 0 { // replay shows the violation again
+		s.Violated = []string{bad.Question}
+		t.result.AddSearched(matrix.Searched{Property: bad.Question, Checked: 1, Violated: 1, Shown: true})
+	}
+	t.result.Steps = append(t.result.Steps, s)
+	return nil
+}
+
+func fail(s *matrix.Step, err error) {
+	if err == nil {
+		err = errors.New("no result")
+	}
+	s.Problem = err.Error()
+}
+
+// execute runs lockbench with a new folder for its results, and returns the folder.
+func (t *test) execute(ctx context.Context, name string, args []string) (s matrix.Step, dir string) {
+	t.step(name)
+	s = matrix.Step{Name: name, Command: "lockbench " + strings.Join(args, " ")}
+	dir = filepath.Join(t.dir, name)
+	began := time.Now()
+	var err error
+	s.Exit, err = t.lockbench(ctx, dir+".txt", append(args, "--out", dir))
+	s.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
+	switch {
+	case err != nil:
+		s.Problem = err.Error()
+	case s.Exit == console.ExitEnvironment, s.Exit == console.ExitInternal, s.Exit < 0:
+		s.Problem = lastLine(dir + ".txt")
+	}
+	return s, dir
+}
+
+const stopTimeout = 30 * time.Second // time limit for lockbench to write what it has found after an interrupt
+
+// lockbench runs this program with other arguments, writes its output to a file, and returns its exit code. If ctx ends, it
+// interrupts the program, which then writes what it has found and ends its servers.
+func (t *test) lockbench(ctx context.Context, output string, args []string) (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return -1, err
+	}
+	log, err := os.Create(output)
+	if err != nil {
+		return -1, err
+	}
+	defer log.Close()
+	cmd := exec.Command(self, args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	child, err := t.keeper.Start(cmd)
+	if err != nil {
+		return -1, err
+	}
+	select {
+	case <-child.Done():
+	case <-ctx.Done():
+		_ = cmd.Process.Signal(os.Interrupt) // the error is that the program has ended
+		select {
+		case <-child.Done():
+		case <-time.After(stopTimeout):
+			return -1, child.Kill()
+		}
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// lastLine returns the last line of a log that does not give a hint.
+func lastLine(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range slices.Backward(lines) {
+		if said, ok := strings.CutPrefix(line, "lockbench: "); ok {
+			return said
+		}
+	}
+	return lines[len(lines)-1]
+}
+
+func readJSON(file string, v any) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}
+
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return run.WriteFile(to, text)
+}

@@ -1,0 +1,97 @@
+package matrix
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"lockbench/reports/format"
+	"lockbench/reports/run"
+)
+
+// TrackRecord is the name of the file with the track record, in the folder of all results.
+const TrackRecord = "track-record.md"
+
+// Write writes the pages, the badges and the track record of all results in a folder.
+func Write(dir string) ([]*Result, error) {
+	all, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := newView(all)
+	files, err := v.pages()
+	if err != nil {
+		return nil, fmt.Errorf("write pages: %w", err)
+	}
+	for _, l := range v.Libraries {
+		if files[l.Name+"/badge.json"], err = l.badge(); err != nil {
+			return nil, err
+		}
+	}
+	if len(v.Pairs) > 0 {
+		files[TrackRecord] = v.trackRecord()
+	}
+	for name, text := range files {
+		if err := run.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), text); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Text writes a row for each result.
+func Text(w io.Writer, all []*Result) error {
+	rows := [][]string{{"library", "version", "", "questions", "violated", "seconds"}}
+	for _, r := range all {
+		one := rowOf(r, nil)
+		failed := format.Joined(r.Failed())
+		if r.NotRun != "" {
+			failed = "not run: " + r.NotRun
+		}
+		if failed == "" {
+			failed = format.None
+		}
+		rows = append(rows, []string{r.Setting, r.Version, r.Kind, one.Score, failed, fmt.Sprintf("%.0f", r.Seconds)})
+	}
+	var t format.Lines
+	t.PaintedColumns(rows, nil)
+	if len(all) > 0 {
+		said := newView(all).Verdict
+		t.Add("")
+		t.Paragraph(said.Headline)
+		if said.Rest != "" {
+			t.Paragraph(said.Rest)
+		}
+	}
+	_, err := t.WriteTo(w)
+	return err
+}
+
+// Changes writes the properties whose state differs between two versions of a library in the same setting.
+func Changes(w io.Writer, all []*Result, since string) error {
+	rows := [][]string{{"setting", "property", since, "now"}}
+	for _, before := range all {
+		if before.Version != since {
+			continue
+		}
+		for _, now := range all {
+			if now.Setting != before.Setting || now.Kind != "current" {
+				continue
+			}
+			for _, p := range newView([]*Result{before, now}).Properties {
+				if then, is := before.State(p.Name), now.State(p.Name); then != is {
+					rows = append(rows, []string{now.Setting, p.Name, string(then), fmt.Sprintf("%s (%s)", is, now.Version)})
+				}
+			}
+		}
+	}
+	var t format.Lines
+	t.Add("")
+	if t.Add("changed since " + since); len(rows) > 1 {
+		t.PaintedColumns(rows, nil)
+	} else {
+		t.Add("  nothing")
+	}
+	_, err := t.WriteTo(w)
+	return err
+}
