@@ -24,6 +24,7 @@ import (
 
 	"lockbench/impls/zookeeper"
 	"lockbench/internal/world/servers"
+	"lockbench/internal/world/servers/kubernetes"
 )
 
 // network is a dialer for locks. It counts round trips and bytes, and can delay each answer.
@@ -106,6 +107,7 @@ func openPinger(store string, front []string) (pinger, error) {
 	open, known := map[string]func(front []string) (pinger, error){
 		servers.Redis: pingRedis, servers.MySQL: pingMySQL, servers.Postgres: pingPostgres, servers.MongoDB: pingMongo,
 		servers.FerretDB: pingMongo, servers.ZooKeeper: pingZooKeeper, servers.Etcd: pingEtcd,
+		servers.Kubernetes: pingKubernetes,
 	}[store]
 	if !known {
 		return pinger{}, fmt.Errorf("ping %s: unknown store", store)
@@ -154,6 +156,12 @@ func pingDatabase(driver, at string) (pinger, error) {
 	}
 	db.SetMaxOpenConns(1)
 	return pinger{db.PingContext, func() { _ = db.Close() }}, nil
+}
+
+func pingKubernetes(front []string) (pinger, error) {
+	c := kubernetes.NewClient()
+	ask := func(ctx context.Context) error { _, err := c.Status(ctx, hosts(front)[0]); return err }
+	return pinger{ask, c.Close}, nil
 }
 
 func pingMongo(front []string) (pinger, error) {

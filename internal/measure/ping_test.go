@@ -13,7 +13,7 @@ import (
 
 // TestPing checks, for each installed store, that a ping succeeds and that the round-trip time is recorded.
 func TestPing(t *testing.T) {
-	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.FerretDB, servers.ZooKeeper, servers.Etcd} {
+	for _, store := range []string{servers.Redis, servers.MySQL, servers.Postgres, servers.FerretDB, servers.ZooKeeper, servers.Etcd, servers.Kubernetes} {
 		t.Run(store, func(t *testing.T) {
 			if err := stores.Missing(store); err != nil {
 				if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), stores.Product(store)) {

@@ -194,13 +194,15 @@ var ms600 = int64(600 * time.Millisecond)
 func TestDescription(t *testing.T) {
 	l := newStore().lock()
 	l.Doc, l.Store, l.StartTime, l.Shortest, l.Step = "in memory", "none", 20*time.Second, 2*time.Second, time.Second
+	l.Expect = []Expectation{{Property: "owner-release", Verdict: "unspecified", Workload: "misuse", Because: "no result"}}
 	l.Open = func(Env) (*store, error) { return nil, errors.New("opened") }
 	var out strings.Builder
 	if err := serve(l, strings.NewReader(`{"lockbench_worker":2,"describe":true,"nodes":[]}`+"\n"), &out); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"lockbench_worker":2,"name":"memory","doc":"in memory","store":"none","capabilities":["cancel","renew","probe","lost","fencing"],` +
-		`"backoff_ms":10,"shortest_lease_ms":2000,"lease_step_ms":1000,"start_ms":20000}` + "\n"
+		`"backoff_ms":10,"shortest_lease_ms":2000,"lease_step_ms":1000,"start_ms":20000,` +
+		`"expect":[{"property":"owner-release","verdict":"unspecified","workload":"misuse","because":"no result"}]}` + "\n"
 	if out.String() != want {
 		t.Errorf("got  %swant %s", out.String(), want)
 	}

@@ -1,6 +1,6 @@
-// Package builtin runs the servers that are Go modules: etcd and FerretDB. Serve takes the name and the arguments of a
-// server and runs it in this process. The harness calls Serve in a child process, so that the server can be paused and
-// killed.
+// Package builtin runs the servers that are part of this program: etcd, FerretDB, and a stand-in for the API server of
+// Kubernetes. Serve takes the name and the arguments of a server and runs it in this process. The harness calls Serve in
+// a child process, so that the server can be paused and killed.
 package builtin
 
 import (
@@ -17,7 +17,8 @@ import (
 
 // servers maps the name of each server to the function that runs it. The function returns when its context ends. Its
 // last argument receives the log.
-var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB}
+var servers = map[string]func(ctx context.Context, args []string, says io.Writer) error{"etcd": etcd, "ferretdb": ferretDB,
+	"kubernetes": kubernetes}
 
 // ServeChild runs a server and exits if the first command-line argument is servers.StoreVerb. Otherwise it does nothing.
 // Call it in TestMain of a package that starts built-in servers, because such a test starts its own program.

@@ -11,13 +11,14 @@ import (
 
 // Names of the stores.
 const (
-	Redis     = "redis"
-	MySQL     = "mysql" // MySQL or MariaDB; lockbench itself starts MariaDB
-	Postgres  = "postgres"
-	MongoDB   = "mongodb"
-	FerretDB  = "ferretdb" // server for MongoDB's protocol that stores data in SQLite
-	ZooKeeper = "zookeeper"
-	Etcd      = "etcd"
+	Redis      = "redis"
+	MySQL      = "mysql" // MySQL or MariaDB; lockbench itself starts MariaDB
+	Postgres   = "postgres"
+	MongoDB    = "mongodb"
+	FerretDB   = "ferretdb" // server for MongoDB's protocol that stores data in SQLite
+	ZooKeeper  = "zookeeper"
+	Etcd       = "etcd"
+	Kubernetes = "kubernetes" // stand-in for the API server of Kubernetes, with its Lease objects only
 )
 
 // Names of the deployments. A deployment determines how many servers run and how the servers are connected.

@@ -11,6 +11,7 @@ import (
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/servers/etcd"
 	"lockbench/internal/world/servers/ferretdb"
+	"lockbench/internal/world/servers/kubernetes"
 	"lockbench/internal/world/servers/mongodb"
 	"lockbench/internal/world/servers/mysql"
 	"lockbench/internal/world/servers/postgres"
@@ -20,7 +21,8 @@ import (
 
 // All returns the stores.
 func All() []servers.Store {
-	return []servers.Store{redis.Store(), mysql.Store(), postgres.Store(), mongodb.Store(), ferretdb.Store(), zookeeper.Store(), etcd.Store()}
+	return []servers.Store{redis.Store(), mysql.Store(), postgres.Store(), mongodb.Store(), ferretdb.Store(), zookeeper.Store(), etcd.Store(),
+		kubernetes.Store()}
 }
 
 // Names returns the valid values of servers.Spec.Store.

@@ -15,17 +15,18 @@ type opening struct {
 }
 
 type description struct {
-	Version      int      `json:"lockbench_worker"`
-	Name         string   `json:"name"`
-	Doc          string   `json:"doc,omitempty"`
-	Store        string   `json:"store,omitempty"`
-	Deployment   string   `json:"deployment,omitempty"`
-	Capabilities []string `json:"capabilities,omitempty"`
-	BackoffMS    int64    `json:"backoff_ms,omitempty"`
-	ShortestMS   int64    `json:"shortest_lease_ms,omitempty"`
-	StepMS       int64    `json:"lease_step_ms,omitempty"`
-	StartMS      int64    `json:"start_ms,omitempty"`
-	Error        string   `json:"error,omitempty"`
+	Version      int           `json:"lockbench_worker"`
+	Name         string        `json:"name"`
+	Doc          string        `json:"doc,omitempty"`
+	Store        string        `json:"store,omitempty"`
+	Deployment   string        `json:"deployment,omitempty"`
+	Capabilities []string      `json:"capabilities,omitempty"`
+	BackoffMS    int64         `json:"backoff_ms,omitempty"`
+	ShortestMS   int64         `json:"shortest_lease_ms,omitempty"`
+	StepMS       int64         `json:"lease_step_ms,omitempty"`
+	StartMS      int64         `json:"start_ms,omitempty"`
+	Expect       []Expectation `json:"expect,omitempty"`
+	Error        string        `json:"error,omitempty"`
 }
 
 type request struct {

@@ -129,7 +129,7 @@ func (l Lock[C, H]) describe() description {
 		l.Backoff = or(l.Backoff, usualInterval)
 	}
 	return description{Version: version, Name: l.Name, Doc: l.Doc, Store: l.Store, Deployment: l.Deployment, Capabilities: append(can, l.Can...),
-		BackoffMS: l.Backoff.Milliseconds(), ShortestMS: l.Shortest.Milliseconds(), StepMS: l.Step.Milliseconds(), StartMS: l.StartTime.Milliseconds()}
+		BackoffMS: l.Backoff.Milliseconds(), ShortestMS: l.Shortest.Milliseconds(), StepMS: l.Step.Milliseconds(), StartMS: l.StartTime.Milliseconds(), Expect: l.Expect}
 }
 
 // write writes one line to lockbench. It ignores errors: if lockbench has ended, the input ends too, and serve returns.

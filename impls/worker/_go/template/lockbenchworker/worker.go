@@ -29,6 +29,7 @@ type Lock[C, H any] struct {
 	Shortest, Step  time.Duration // Shortest is the minimum lease, and every lease is a multiple of Step; 0: no restriction
 	StartTime       time.Duration // longest time from the start of the process to the end of Open; 0: 10 s
 	Busy, NotHeld   error         // the library's errors that mean ErrBusy and ErrNotHeld, if it has such errors
+	Expect          []Expectation // the expectations that differ from docs/reference/expectations.md
 	ReleasesUnknown bool          // whether Release accepts a hold that was never granted to this process; such a hold has no Handle
 
 	Open func(Env) (C, error)
@@ -61,6 +62,15 @@ const (
 	Rerelease = "rerelease" // a release may be repeated if its outcome is unknown
 	Session   = "session"   // holds end with the session of the process
 )
+
+// Expectation states the expected result of a property, and why it is not the default.
+type Expectation struct {
+	Property string `json:"property"`
+	Verdict  string `json:"verdict"`            // holds, violated or unspecified
+	Fault    string `json:"fault,omitempty"`    // "": no fault
+	Workload string `json:"workload,omitempty"` // "": all ordinary workloads
+	Because  string `json:"because"`
+}
 
 // Unbounded is the validity of a grant that does not expire.
 const Unbounded time.Duration = -1
