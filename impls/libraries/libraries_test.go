@@ -16,7 +16,7 @@ import (
 const maxAdapter = 50 // maximum number of lines of an adapter
 
 var (
-	stores    = []string{"redis", "mysql", "postgres", "mongodb", "zookeeper", "etcd", "none"}
+	stores    = []string{"redis", "mysql", "postgres", "mongodb", "zookeeper", "etcd", "kubernetes", "none"}
 	questions = []string{"none", "lease-exclusion", "mutual-exclusion", "resource-integrity", "owner-release", "fencing", "reentrancy",
 		"renewal", "no-orphan", "progress", "recovery", "exact-try", "truthful-answer", "prompt-hand-off", "wait-honoured",
 		"responsive", "abandoned-acquire", "loss-notice", "backed-promise"}
