@@ -82,7 +82,7 @@ one. --library of run, verify, explore and replay does the same.
 }
 
 func printLibraries(w io.Writer, all []libraries.Library) error {
-	rows := [][]string{{"library", "language", "store", "settings", "versions"}}
+	var t format.Lines
 	for _, l := range all {
 		var settings, versions []string
 		for _, s := range l.Settings {
@@ -91,10 +91,18 @@ func printLibraries(w io.Writer, all []libraries.Library) error {
 		for _, v := range l.Versions {
 			versions = append(versions, v.Version+" "+v.State)
 		}
-		rows = append(rows, []string{l.Name, l.Language, l.Store, strings.Join(settings, ", "), strings.Join(versions, ", ")})
+		t.Hang(format.Pad(l.Name, widest(all))+"  ", fmt.Sprintf("%s, %s: %s", l.Language, l.Store, strings.Join(versions, ", ")))
+		if len(settings) > 1 {
+			t.Hang(format.Pad("", widest(all))+"  ", "as "+strings.Join(settings, ", "))
+		}
 	}
-	var t format.Lines
-	t.PaintedColumns(rows, nil)
 	_, err := t.WriteTo(w)
 	return err
+}
+
+func widest(all []libraries.Library) (wide int) {
+	for _, l := range all {
+		wide = max(wide, format.Width(l.Name))
+	}
+	return wide
 }
