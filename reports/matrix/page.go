@@ -186,7 +186,7 @@ func (v view) verdict(all []*Result) html.Verdict {
 			failing = append(failing, l.Name)
 		}
 	}
-	said.Headline = fmt.Sprintf("%d of %s pass every question asked of their current version.", passing, format.Plural(len(v.Libraries), "lock library", "lock libraries"))
+	said.Headline = fmt.Sprintf("%d of %d lock libraries pass every question asked of their current version.", passing, len(v.Libraries))
 	if len(failing) > 0 {
 		said.Tone = html.Bad
 		said.Headline += fmt.Sprintf(" A promise was violated by %s.", format.Joined(failing))

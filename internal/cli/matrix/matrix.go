@@ -22,13 +22,15 @@ import (
 // profile states what is run for each version. A change of what it runs needs a new version number.
 type profile struct {
 	Name    string        // with the version of the profile
-	Search  time.Duration // duration of the search
+	Trials  int           // number of trials of each scene; 0: no scenes
+	Search  time.Duration // duration of the search; 0: no search
 	Timeout time.Duration // maximum duration of all steps of a version
 }
 
 var profiles = map[string]profile{
-	"quick": {"quick/1", 20 * time.Second, 5 * time.Minute},
-	"full":  {"full/1", 4 * time.Minute, 10 * time.Minute},
+	"quick": {"quick/1", 1, 20 * time.Second, 5 * time.Minute},
+	"full":  {"full/1", 3, 4 * time.Minute, 10 * time.Minute},
+	"known": {"known/1", 0, 0, 2 * time.Minute}, // only the scene or case that shows a known defect
 }
 
 type flags struct {
@@ -66,7 +68,7 @@ interrupted.`,
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.libraries, "libraries", nil, "libraries to test, as NAME or NAME@VERSION (all)")
 	fl.StringVar(&f.versions, "versions", "latest", "latest, bad (with a known defect, and fixed) or all")
-	fl.StringVar(&f.profile, "profile", "quick", "quick, or full with up to ten minutes each")
+	fl.StringVar(&f.profile, "profile", "quick", "quick, full (ten minutes each), known (defects only)")
 	fl.IntVar(&f.jobs, "jobs", 1, "concurrent trials (here of versions)")
 	fl.StringVar(&f.out, "out", filepath.Join("reports", "published", "libraries"), "folder for the results and pages")
 	fl.StringVar(&f.work, "work", "", "folder for histories and logs (runs/<time>-matrix)")
@@ -111,7 +113,7 @@ func (f *flags) run(cmd *cobra.Command) error {
 func (f *flags) choices() ([]libraries.Choice, error) {
 	err := console.Refuse("see lockbench matrix --help",
 		console.Refusal{If: !slices.Contains([]string{"latest", "bad", "all"}, f.versions), What: fmt.Sprintf("--versions %s: want latest, bad or all", f.versions)},
-		console.Refusal{If: profiles[f.profile].Name == "", What: fmt.Sprintf("--profile %s: want quick or full", f.profile)},
+		console.Refusal{If: profiles[f.profile].Name == "", What: fmt.Sprintf("--profile %s: want quick, full or known", f.profile)},
 		console.Refusal{If: f.jobs < 1 || f.jobs > 16, What: "--jobs: want 1 to 16"})
 	if err != nil {
 		return nil, err
