@@ -32,7 +32,7 @@ type Library struct {
 	Language string
 	Registry string // "maven", "go", "crates", "pypi" or "npm"
 	Package  string
-	With     []string // packages that every version needs in addition to the library, as name:version
+	With     []string // packages that every version needs in addition to the library, as name:version; of a crate also name/feature:version
 	Store    string
 	Start    string // command of the worker; {folder} is the folder that Install returns
 	Settings []Setting

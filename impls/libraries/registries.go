@@ -83,16 +83,25 @@ func goCommands(packages []string) [][]string {
 	return [][]string{get, {"sh", "-c", "go build -mod=mod -o worker ./*.go"}} // the adapters have the build tag "ignore", so they are named
 }
 
-// crateProject returns a project that depends on exactly this version of the library.
+// crateProject returns a project that depends on exactly this version of the library. A package name/feature enables a feature of
+// a crate, which may be named several times.
 func crateProject(packages []string) map[string]string {
+	library, exact := split(packages[0])
+	names, versions, features := []string{library}, map[string]string{library: "=" + exact}, map[string][]string{}
+	for _, pack := range packages[1:] {
+		name, version := split(pack)
+		name, feature, enabled := strings.Cut(name, "/")
+		if versions[name] == "" {
+			names, versions[name] = append(names, name), version
+		}
+		if enabled {
+			features[name] = append(features[name], fmt.Sprintf("%q", feature))
+		}
+	}
 	var b strings.Builder
 	b.WriteString("[package]\nname = \"adapter\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\n[dependencies]\nlockbench-worker = { path = \"sdk\" }\n")
-	for i, pack := range packages {
-		name, version := split(pack)
-		if i == 0 {
-			version = "=" + version
-		}
-		fmt.Fprintf(&b, "%s = %q\n", name, version)
+	for _, name := range names {
+		fmt.Fprintf(&b, "%s = { version = %q, features = [%s] }\n", name, versions[name], strings.Join(features[name], ", "))
 	}
 	return map[string]string{"Cargo.toml": b.String()}
 }
