@@ -32,6 +32,14 @@ func pairs(all []*Result) []pair {
 	return found
 }
 
+// Versions names the bad version and the one that fixed it.
+func (p pair) Versions() string {
+	if p.Bad.Defect.Fixed == "" {
+		return p.Bad.Version + ", not fixed"
+	}
+	return p.Bad.Version + " → " + p.Bad.Defect.Fixed
+}
+
 // Found returns the name of the first step that detected a violation in the bad version, or "".
 func (p pair) Found() string {
 	for _, s := range p.Bad.Steps {
@@ -71,6 +79,8 @@ func (p pair) Command() string {
 // Clean describes what the fixed version did.
 func (p pair) Clean() string {
 	switch {
+	case p.Bad.Defect.Fixed == "":
+		return format.None
 	case p.Fixed == nil || p.Fixed.NotRun != "":
 		return "not run"
 	case len(p.Fixed.Failed()) > 0:
@@ -110,7 +120,7 @@ generated: `+"`lockbench matrix --versions bad`"+` measures it again. %d of %d d
 		if found == "" {
 			found = "not detected"
 		}
-		b.WriteString(format.TableLine([]string{p.Bad.Library, p.Bad.Defect.Summary, p.Bad.Version + " → " + p.Bad.Defect.Fixed, found, violated, p.Within(), p.Clean()}) + "\n")
+		b.WriteString(format.TableLine([]string{p.Bad.Library, p.Bad.Defect.Summary, p.Versions(), found, violated, p.Within(), p.Clean()}) + "\n")
 	}
 	b.WriteString("\n## Commands\n\n")
 	for _, p := range v.Pairs {

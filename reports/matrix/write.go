@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"lockbench/reports/format"
 	"lockbench/reports/run"
@@ -70,16 +71,15 @@ func Text(w io.Writer, all []*Result) error {
 // Changes writes the properties whose state differs between two versions of a library in the same setting.
 func Changes(w io.Writer, all []*Result, since string) error {
 	rows := [][]string{{"setting", "property", since, "now"}}
-	for _, before := range all {
-		if before.Version != since {
-			continue
-		}
-		for _, now := range all {
-			if now.Setting != before.Setting || now.Kind != "current" {
+	v := newView(all)
+	for _, l := range v.Libraries {
+		for _, now := range l.Current() {
+			i := slices.IndexFunc(l.Rows, func(r row) bool { return r.Version == since && r.Setting == now.Setting })
+			if i < 0 {
 				continue
 			}
-			for _, p := range newView([]*Result{before, now}).Properties {
-				if then, is := before.State(p.Name), now.State(p.Name); then != is {
+			for _, p := range v.Properties {
+				if then, is := l.Rows[i].State(p.Name), now.State(p.Name); then != is {
 					rows = append(rows, []string{now.Setting, p.Name, string(then), fmt.Sprintf("%s (%s)", is, now.Version)})
 				}
 			}
