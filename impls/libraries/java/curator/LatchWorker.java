@@ -1,5 +1,4 @@
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import lockbench.Busy;
@@ -13,9 +12,8 @@ import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 /** The worker for the class LeaderLatch of Apache Curator: a client holds the lock while it is the leader. */
 public class LatchWorker {
     private static final long ELECTION = 200; // minimum wait in milliseconds, because a latch has no try without a wait
-
     /** The latches by client and key. As in a service, a client that loses its leadership remains a candidate. */
-    private static final Map<String, LeaderLatch> candidates = new ConcurrentHashMap<>();
+    private static final ConcurrentHashMap<String, LeaderLatch> candidates = new ConcurrentHashMap<>();
 
     static void serve() {
         new Worker<CuratorFramework, LeaderLatch>("curator-java-latch", CuratorWorker::connect)
@@ -27,10 +25,12 @@ public class LatchWorker {
                         latch = new LeaderLatch(client, "/" + request.key().replace("/", "%2F"), candidate);
                         latch.start();
                     }
-                    if (!latch.await(Math.max(ELECTION, request.waitTime().toMillis()), TimeUnit.MILLISECONDS)) {
+                    try {
+                        if (!latch.await(Math.max(ELECTION, request.waitTime().toMillis()), TimeUnit.MILLISECONDS)) throw new Busy();
+                    } catch (Busy | InterruptedException end) {
                         candidates.remove(candidate);
                         latch.close();
-                        throw new Busy();
+                        throw end;
                     }
                     candidates.put(candidate, latch);
                     var grant = new Grant<>(latch).validity(Duration.ZERO); // Curator promises no duration

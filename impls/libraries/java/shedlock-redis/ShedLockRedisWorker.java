@@ -28,13 +28,15 @@ public class ShedLockRedisWorker {
                     return hold.ttl();
                 })
                 .release((provider, hold) -> {
-                    try {
-                        hold.handle().get().unlock();
-                    } catch (IllegalStateException unlocked) {
-                        throw new NotHeld();
-                    }
+                    try { hold.handle().get().unlock(); }
+                    catch (IllegalStateException unlocked) { throw new NotHeld(); }
                 })
                 .expect("owner-release", "unspecified", "", "misuse", "unlock reports nothing");
+        if (!safe) { // the documentation of safeUpdate: without it, a lock is also released if it is held by somebody else
+            for (var fault : new String[] {"holder-stall", "process-pause", "pause-in-release", "partition", "slow-network"})
+                worker.expect("lease-exclusion", "unspecified", fault, "", "a late release or extension changes the next holder's key");
+            worker.expect("lease-exclusion", "violated", "delayed-release", "", "a late release deletes the next holder's key");
+        }
         worker.run();
     }
 
