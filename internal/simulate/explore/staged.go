@@ -27,8 +27,18 @@ var stages = []stage{
 	{name: "server-restart", fits: (*scene).single, make: longRestart},
 }
 
+// realStages lists further sequences of events, for real servers and processes only.
+var realStages = []stage{
+	{name: "client-exit", make: exited},
+	{name: "waiter-session-kill", fits: (*scene).endsWaiters, make: withoutSession},
+}
+
 // staged returns the plan of a random sequence of events. It changes the workload and the parameters accordingly.
 func staged(s *scene) faults.Plan {
+	stages := stages
+	if s.real {
+		stages = slices.Concat(stages, realStages)
+	}
 	for _, i := range s.rand.Perm(len(stages)) {
 		if x := stages[i]; (x.name == "" || s.allows(x.name)) && (x.fits == nil || x.fits(s)) {
 			return x.make(s)
@@ -36,6 +46,9 @@ func staged(s *scene) faults.Plan {
 	}
 	return faults.Plan{}
 }
+
+// endsWaiters reports whether the session of a waiter can be ended.
+func (s *scene) endsWaiters() bool { return s.lock.Session && s.lock.Program == nil }
 
 func (s *scene) single() bool { return !s.several() && s.deployment != "three" }
 
@@ -158,5 +171,27 @@ func longRestart(s *scene) faults.Plan {
 	away := s.uniqueDuration(lease * time.Duration(50+s.rand.IntN(200)) / 100)
 	p.Steps = []faults.Step{{Name: "server-restart", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.randomDuration(0, lease))},
 		Do: faults.Action{Verb: faults.Restart, Nodes: []int{0}, By: away, Keeps: s.deployment == "durable"}, For: away}}
+	return p
+}
+
+// exited returns a plan in which the program of the first holder ends by itself during its hold.
+func exited(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(2))
+	s.params.Hold = s.randomDuration(s.params.TTL/20, s.params.TTL*2/3)
+	s.params.Duration = 3 * s.params.TTL
+	at := []workloads.Point{workloads.Granted, workloads.Working, workloads.Releasing}[s.rand.IntN(3)]
+	p.Steps = []faults.Step{{Name: "client-exit", When: faults.Trigger{At: workloads.Moment{Point: at}}, Do: faults.Action{Verb: faults.Exit}}}
+	return p
+}
+
+// withoutSession returns a plan in which the session of the last waiter ends while the first client holds the lock. Some
+// clients acquire the lock again afterwards.
+func withoutSession(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(3))
+	p.Turns = slices.DeleteFunc(p.Turns, func(faults.Turns) bool { return s.chance(70) })
+	s.params.Hold = s.randomDuration(s.params.TTL/20, s.params.TTL*2/3)
+	s.params.Duration = 3 * s.params.TTL
+	when := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.params.Hold * time.Duration(20+s.rand.IntN(70)) / 100)}
+	p.Steps = []faults.Step{{Name: "waiter-session-kill", When: when, Do: faults.Action{Verb: faults.Unseat, Waiter: true, Nodes: []int{0}}}}
 	return p
 }
