@@ -190,7 +190,7 @@ func commandMakers() []maker {
 
 // fits reports whether the steps of m are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
-	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": s.deployment != "replica",
+	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": !s.replicated(),
 		"three": s.deployment == "three", "notifies": s.lock.Notifies, "session": s.endsWaiters()}
 	engine := map[string]bool{"": true, "real": s.real, "virtual": !s.real}
 	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels()) &&
