@@ -37,6 +37,8 @@ class Scripted:
             grant.renewed(5, time.monotonic())
             grant.renewed(5, time.monotonic(), lockbench.NotHeld())
             grant.lost()
+        if request.key.endswith("thread"):  # as a library's thread that is no daemon
+            threading.Timer(0.3, print, ["printed by a thread of the library"]).start()
         if request.key.endswith("late"):
             threading.Timer(0.3, grant.lost).start()
         return grant
@@ -70,5 +72,7 @@ class Waiting:
 
 if "waiting" in sys.argv:
     lockbench.serve(Waiting, name="scripted", capabilities=["cancel"])
-lockbench.serve(Scripted, name="scripted", capabilities=["lost", "watchdog", "fencing"], busy=Stuck, not_held=LookupError,
-                releases_unknown="unknown" in sys.argv)
+else:
+    lockbench.serve(Scripted, name="scripted", capabilities=["lost", "watchdog", "fencing"], busy=Stuck, not_held=LookupError,
+                    releases_unknown="unknown" in sys.argv)
+print("serve has returned")

@@ -199,7 +199,7 @@ func TestSessionEnds(t *testing.T) {
 	eachOnDatabase(t, []string{"mysql-getlock", "postgres-advisory"}, func(b bench, n servers.Node) {
 		first, second := b.open(0, nil), b.open(1, nil)
 		h := b.acquire(first, "a", 600*time.Millisecond, 0)
-		if err := n.EndSession(b.t.Context(), b.key()); err != nil {
+		if err := n.EndSession(b.t.Context(), b.key(), servers.Holder); err != nil {
 			b.t.Fatal(err)
 		}
 		next := b.acquire(second, "b", 10*time.Second, -1)

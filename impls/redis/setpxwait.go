@@ -24,6 +24,7 @@ func SetPXWait() impls.Impl {
 			expect.Excludes("SET NX is atomic on the primary, and the script deletes only the owner's key"),
 			expect.Holds("a key that no replica acknowledged is deleted, and other keys expire", "no-orphan", "progress"),
 			expect.Under("failover", expect.Violated("one replica had acknowledged, and the other is promoted", "lease-exclusion", "mutual-exclusion")),
+			expect.On("replica", expect.Under("failover", expect.Excludes("the only replica has each key that was granted"))),
 			expect.Under("failover-synced", expect.Excludes("the promoted replica has the key")),
 			expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived()),
 		Open: openSimple(func(s single) (attempt, release) { return s.setOnReplica, s.compareAndDelete }),

@@ -35,8 +35,8 @@ import urllib.parse
 import urllib.request
 import uuid
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 
 __all__ = ["Busy", "Env", "Grant", "NotHeld", "Request", "serve"]
 
@@ -148,7 +148,8 @@ class Grant:
 
 
 def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=(), releases_unknown=False, **description):
-    """Serves a lock to lockbench on standard input and output. It ends the process when lockbench ends the worker.
+    """Serves a lock to lockbench on standard input and output. It ends the process when lockbench ends the worker. It returns at
+    the end of the input, so that the program ends as it would without lockbench: threads that are no daemons go on.
 
     adapter is a class. adapter(env) opens the lock of this process. Threads call its methods concurrently:
 
@@ -174,13 +175,38 @@ def serve(adapter, *, name, capabilities=(), backoff_ms=20, busy=(), not_held=()
     code = 1
     try:
         server.open(adapter, about, sys.stdin.buffer.readline())
-        server.run(sys.stdin.buffer)
+        if not server.run(sys.stdin.buffer):
+            return
         code = 0
     except Exception as error:
         _log(error)
-    finally:
-        sys.stderr.flush()
-        os._exit(code)  # skips the library's exit handlers, because they might release locks
+    sys.stderr.flush()
+    os._exit(code)  # skips the library's exit handlers, because they might release locks
+
+
+class _Threads:
+    """Runs calls in threads. They do not keep the process alive when the main thread has ended."""
+
+    def __init__(self):
+        self.calls, self.idle, self.count = SimpleQueue(), threading.Semaphore(0), 0
+
+    def submit(self, call, *arguments):
+        self.calls.put((call, arguments))
+        if not self.idle.acquire(blocking=False) and self.count < MOST_THREADS:
+            threading.Thread(target=self._run, daemon=True).start()
+            self.count += 1
+
+    def _run(self):
+        # A thread inherits this from the thread that starts it. The library's threads must be as they are without lockbench,
+        # where the main thread calls the library.
+        threading.current_thread()._daemonic = False
+        while True:
+            call, arguments = self.calls.get()
+            try:
+                call(*arguments)
+            except Exception as error:
+                _log(error)
+            self.idle.release()
 
 
 class _Server:
@@ -212,12 +238,12 @@ class _Server:
         self.write({"lockbench_worker": VERSION, **about})
 
     def run(self, lines):
-        """Serves requests until the input ends or a shutdown is requested."""
-        pool = ThreadPoolExecutor(MOST_THREADS)
+        """Serves requests until the input ends or a shutdown is requested. Reports whether it was requested."""
+        pool = _Threads()
         for line in lines:
             read, r = time.monotonic(), json.loads(line)
             if r["do"] == "shutdown":
-                return
+                return True
             if r["do"] == "acquire":
                 self.acquires[r["id"]] = Request(self.prefixed(r), r.get("owner", ""), r.get("ttl_ms", 0) / 1000,
                                                  r.get("wait_ms", 0) / 1000, r.get("keep_alive", False))
@@ -226,6 +252,7 @@ class _Server:
                     pool.submit(self.answer, r, read)
                 elif request := self.acquires.get(r.get("hold")):
                     pool.submit(request._cancel)
+        return False
 
     def answer(self, r, read):
         request = {"acquire": self.acquire, "release": self.release, "renew": self.renew, "probe": self.probe, "read": self.read,

@@ -150,6 +150,7 @@ const (
 	GiveUp  Verb = "cancel"  // a client stops its acquire after Action.Wait, by its timeout or its context; the reply is delayed by Action.By
 	Pause   Verb = "pause"   // a process is paused
 	Kill    Verb = "kill"    // a process is killed
+	Exit    Verb = "exit"    // the main function of a program ends, and the program exits by itself without a release
 
 	// Interrupt makes a client cancel its release after Action.Wait. The command that triggers the step is delayed by
 	// Action.By. The release has an unknown outcome.
@@ -169,7 +170,7 @@ const (
 	Failover Verb = "failover" // the primary is killed, and the replica Action.Nodes[0] is promoted; Sentinels, if any, choose the replica themselves
 	Jump     Verb = "jump"     // the clocks of the servers Action.Nodes are set forward by Action.By; a negative value sets them back
 	Drift    Verb = "drift"    // the clocks of the servers Action.Nodes gain Action.By per second; a negative value slows them
-	Unseat   Verb = "unseat"   // the server Action.Nodes[0] ends the session that holds the lock
+	Unseat   Verb = "unseat"   // the server Action.Nodes[0] ends the session that holds the lock, or with Action.Waiter the last one that waits for it
 	Depose   Verb = "depose"   // the leader of an ensemble is killed, and another server becomes the leader
 	Evict    Verb = "evict"    // the lock's key is evicted from the servers Action.Nodes
 
@@ -190,6 +191,7 @@ type Action struct {
 	Silent  bool          `json:"silent,omitempty"`  // for Lose: keep the connection open after the reply is lost
 	OneWay  bool          `json:"one_way,omitempty"` // for Cut: drop only the bytes to the process
 	Keeps   bool          `json:"keeps,omitempty"`   // for Restart: the servers keep their data
+	Waiter  bool          `json:"waiter,omitempty"`  // for Unseat: end the session of the last waiter instead of the holder's
 	Context bool          `json:"context,omitempty"` // for GiveUp: cancel the context of the acquire instead of shortening its timeout
 }
 
@@ -293,7 +295,7 @@ func (p Plan) Kind() Kind {
 	kind := Clients
 	for _, s := range p.Steps {
 		switch s.Do.Verb {
-		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill:
+		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill, Exit:
 		case Delay, Lose, Cut, Slow, Mute, Reset:
 			kind = Network
 		default:

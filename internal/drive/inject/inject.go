@@ -37,6 +37,9 @@ type Effect struct {
 	Seen func() error
 }
 
+// ErrNoVictim is the error of World.Do for an action that changed nothing, because there was no client that it could affect.
+var ErrNoVictim = errors.New("there was no client to affect")
+
 // Injector carries out a plan while clients run. Clients call At to report their progress. The injector records the start and
 // end of each fault in the history.
 type Injector struct {
@@ -144,12 +147,15 @@ func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order 
 		case s.Do.Verb == faults.GiveUp, s.Do.Verb == faults.Interrupt:
 			order.Wait, order.Cancel = s.Do.Wait, s.Do.Context
 		case s.When.Later > 0: // the step happens later; the client does not wait for it
-		case s.Do.Verb == faults.Abandon, s.Do.Verb == faults.Kill && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
+		case s.Do.Verb == faults.Abandon, ends(s.Do.Verb) && s.When.On == nil && slices.Contains(in.world.ClientsOf(s.Do.Process), m.Client):
 			order.Leave = true
 		}
 	}
 	return order
 }
+
+// ends reports whether an action ends a process.
+func ends(v faults.Verb) bool { return v == faults.Kill || v == faults.Exit }
 
 // rests reports whether the client of m has reached its maximum number of iterations.
 func (in *Injector) rests(m workloads.Moment) bool {
@@ -216,10 +222,11 @@ func (in *Injector) Finish() (discarded string) {
 }
 
 // Failed returns the error of an action that failed or could not be undone. After such a failure, the state of the
-// servers and processes is unknown. If no action failed, Failed returns "". Call it after Finish.
+// servers and processes is unknown. If no action failed, Failed returns "". An action that affected no client has not failed.
+// Call it after Finish.
 func (in *Injector) Failed() string {
 	for _, s := range in.steps {
-		if s.err != nil {
+		if s.err != nil && !errors.Is(s.err, ErrNoVictim) {
 			return fmt.Sprintf("%s failed: %v", s.name, s.err)
 		}
 	}
@@ -303,7 +310,7 @@ func (s *step) end() {
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	switch s.Do.Verb {
-	case faults.Kill, faults.Abandon:
+	case faults.Kill, faults.Exit, faults.Abandon:
 		op.Value = histories.Gone
 	case faults.Stall, faults.Pause, faults.Delay, faults.GiveUp, faults.Interrupt:
 		op.Value = histories.Lossless
@@ -337,7 +344,7 @@ func (s *step) victims() []int32 {
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
-	case faults.Pause, faults.Kill, faults.Cut, faults.Reset:
+	case faults.Pause, faults.Kill, faults.Exit, faults.Cut, faults.Reset:
 		return s.in.world.ClientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}

@@ -76,6 +76,45 @@ func moment(client int32, point workloads.Point) workloads.Moment {
 	return workloads.Moment{Client: client, Point: point}
 }
 
+// deserted is a World in which no client has the role that an action names.
+type deserted struct{ nowhere }
+
+func (deserted) Do(context.Context, faults.Action) (Effect, error) {
+	return Effect{}, fmt.Errorf("%w: no client waits", ErrNoVictim)
+}
+
+// TestNoVictim checks an action that no client can be affected by. It was not carried out, but the state of the servers is known.
+func TestNoVictim(t *testing.T) {
+	in, recorded := injecting(t, faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: faults.Unseat, Waiter: true, Nodes: []int{0}}}}})
+	in.world = deserted{}
+	in.Begin()
+	if missed := in.Finish(); !strings.Contains(missed, "no client waits") || in.Failed() != "" {
+		t.Errorf("missed: %q, failed: %q", missed, in.Failed())
+	}
+	if ops := recorded(); len(ops) == 0 || ops[len(ops)-1].Outcome != histories.Unknown {
+		t.Errorf("recorded: %v", ops)
+	}
+}
+
+// TestExitEndsClient checks that a client stops when its program ends.
+func TestExitEndsClient(t *testing.T) {
+	at := moment(1, workloads.Granted)
+	in, recorded := injecting(t, faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: at}, Do: faults.Action{Verb: faults.Exit, Process: 1}}}})
+	in.world = ending{}
+	if !in.At(t.Context(), at).Leave {
+		t.Error("the client goes on")
+	}
+	in.Finish()
+	if ops := recorded(); len(ops) == 0 || !ops[0].EndsClient() || ops[0].Client != 1 {
+		t.Errorf("recorded: %v", ops)
+	}
+}
+
+// ending is a World in which every action succeeds.
+type ending struct{ nowhere }
+
+func (ending) Do(context.Context, faults.Action) (Effect, error) { return Effect{}, nil }
+
 // TestGate checks that a gate delays the first acquire of its client and nothing else.
 func TestGate(t *testing.T) {
 	in, _ := injecting(t, faults.Plan{Gates: []faults.Gate{{Client: 1, Until: moment(0, workloads.Granted), Timeout: long}}})

@@ -28,7 +28,7 @@ func (w *world) enter(ctx context.Context, a faults.Action) (inject.Effect, erro
 	return effectOf(leaves), errors.Join(errs...)
 }
 
-// stop pauses or kills a process, or all processes that faults may affect.
+// stop pauses or kills a process or lets it exit, or all processes that faults may affect.
 func (w *world) stop(a faults.Action) (inject.Effect, error) {
 	all := []int{a.Process}
 	if a.Process < 0 {
@@ -41,8 +41,12 @@ func (w *world) stop(a faults.Action) (inject.Effect, error) {
 	var resumes []func() error
 	for _, i := range all {
 		p := w.processes[i]
-		if a.Verb == faults.Kill {
+		switch a.Verb {
+		case faults.Kill:
 			errs = append(errs, p.Kill())
+			continue
+		case faults.Exit:
+			errs = append(errs, p.Exit())
 			continue
 		}
 		w.stalls.excuse(i, true)

@@ -60,7 +60,7 @@ func (w *world) Links(process int, nodes []int) []inject.Link {
 // Do carries out one action of a fault on a process or on servers, and verifies it.
 func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) {
 	switch a.Verb {
-	case faults.Pause, faults.Kill:
+	case faults.Pause, faults.Kill, faults.Exit:
 		return w.stop(a)
 	case faults.Empty, faults.ForgetScripts, faults.ReadOnly, faults.Full:
 		return w.enter(ctx, a)
@@ -99,13 +99,26 @@ func (w *world) befall(ctx context.Context, a faults.Action) (inject.Effect, err
 		case faults.Evict:
 			errs = append(errs, n.Evict(ctx, w.trial.storeKey()))
 		case faults.Unseat:
-			errs = append(errs, n.EndSession(ctx, w.trial.storeKey()))
+			errs = append(errs, w.endSession(ctx, n, a.Waiter))
 		default:
 			errs = append(errs, fmt.Errorf("unknown action %s", a.Verb))
 		}
 	}
 	w.judgeDelay(a, time.Since(began))
 	return effectOf(heals), errors.Join(errs...)
+}
+
+// endSession ends the session of the lock's holder or of its last waiter.
+func (w *world) endSession(ctx context.Context, n servers.Node, waiter bool) error {
+	role := servers.Holder
+	if waiter {
+		role = servers.LastWaiter
+	}
+	err := n.EndSession(ctx, w.trial.storeKey(), role)
+	if errors.Is(err, servers.ErrNoHolder) || errors.Is(err, servers.ErrNoWaiter) {
+		return fmt.Errorf("%w: %w", inject.ErrNoVictim, err)
+	}
+	return err
 }
 
 // effectOf returns an effect whose Heal calls all functions in heals.

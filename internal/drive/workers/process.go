@@ -41,6 +41,7 @@ type Process struct {
 	log     children.Tail
 	renewed func(impls.Grant, time.Duration, error)
 	gone    chan struct{} // closed when the output of the process has ended
+	left    chan struct{} // closed when the clients of the process have ended, although the process may go on; see Exit
 
 	writing sync.Mutex // guards the input pipe below; separate from mu, so that replies can be read while a write blocks
 	in      *os.File
@@ -76,7 +77,7 @@ const (
 )
 
 func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
-	p := &Process{bounds: b, renewed: renewed, gone: make(chan struct{}), waiting: map[int64]chan worker.Line{},
+	p := &Process{bounds: b, renewed: renewed, gone: make(chan struct{}), left: make(chan struct{}), waiting: map[int64]chan worker.Line{},
 		given: map[int64]worker.Request{}, held: holds{}}
 	child, in, out, err := k.StartPiped(command, &p.log)
 	if err != nil {
@@ -165,7 +166,9 @@ func (p *Process) ending(err error) error {
 // longer waits, handleLine releases the grant.
 func (p *Process) handleLine(l worker.Line) error {
 	if l.Lost != 0 || l.Renewed != 0 {
-		p.notice(l)
+		if !p.hasLeft() {
+			p.notice(l)
+		}
 		return nil
 	}
 	p.mu.Lock()
@@ -212,6 +215,8 @@ func (p *Process) call(ctx context.Context, r worker.Request, wait time.Duration
 		case l := <-answer:
 			return l, nil
 		case <-p.gone:
+			return p.lastWord(answer)
+		case <-p.left:
 			return p.lastWord(answer)
 		case <-ctx.Done():
 			return p.giveUp(ctx, id, r, answer)
@@ -264,6 +269,8 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 		return l, nil
 	case <-p.gone:
 		return p.lastWord(answer)
+	case <-p.left:
+		return p.lastWord(answer)
 	case <-time.After(p.bounds.giveUp):
 	}
 	p.mu.Lock()
@@ -280,7 +287,10 @@ func (p *Process) giveUp(ctx context.Context, id int64, r worker.Request, answer
 // tell writes a line to the process. If writing fails, it kills the process and returns the cause.
 func (p *Process) tell(v any) error {
 	err := p.send(v)
-	if err == nil {
+	switch {
+	case p.hasLeft():
+		return workloads.ErrGone
+	case err == nil:
 		return nil
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -353,45 +363,4 @@ func (p *Process) Can(capability string) bool {
 func (p *Process) Running(ctx context.Context) error {
 	l, err := p.call(ctx, worker.Request{Do: "ping"}, 0)
 	return outcome(l, err)
-}
-
-// Pause pauses the process. It returns after the pause has been verified.
-func (p *Process) Pause() error { return p.child.Pause() }
-
-// Resume resumes a paused process.
-func (p *Process) Resume() error { return p.child.Resume() }
-
-// Kill kills the process and returns when it has ended.
-func (p *Process) Kill() error {
-	p.mu.Lock()
-	p.ended = true
-	p.mu.Unlock()
-	err := p.child.Kill()
-	return errors.Join(err, p.shut())
-}
-
-// shut closes the pipes after the process has ended.
-func (p *Process) shut() error {
-	select {
-	case <-p.gone:
-	case <-time.After(p.bounds.end): // a child process of the worker may keep the output open
-	}
-	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return err
-	}
-	return nil
-}
-
-// Close asks the process to shut down. If the process does not exit in time, Close kills it.
-func (p *Process) Close() error {
-	p.mu.Lock()
-	p.ended = true
-	p.mu.Unlock()
-	_ = p.send(worker.Request{Do: "shutdown"})
-	_ = p.in.Close()
-	select {
-	case <-p.child.Done():
-	case <-time.After(p.bounds.end):
-	}
-	return p.Kill()
 }

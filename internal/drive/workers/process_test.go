@@ -214,6 +214,48 @@ func TestKillEndsEveryCall(t *testing.T) {
 	checkExited(t, p)
 }
 
+// TestExit checks the end of a program at the end of its input. Calls must end, also if the process goes on.
+func TestExit(t *testing.T) {
+	for how, endsByItself := range map[string]bool{"scripted": true, "stubborn": false} {
+		p := begin(t, generous(), how, func(impls.Grant, time.Duration, error) { t.Error("a renewal was reported after the exit") })
+		h, err := p.Lock().Acquire(t.Context(), request("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error, 1)
+		go func() {
+			req := request("hangs")
+			req.Wait = -1
+			_, err := p.Lock().Acquire(t.Context(), req)
+			failed <- err
+		}()
+		for p.asked() < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := errors.Join(p.Exit(), p.Exit()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-failed; !errors.Is(err, workloads.ErrGone) {
+			t.Errorf("%s: an unanswered acquire: %v", how, err)
+		}
+		if err := p.Lock().Release(t.Context(), h.Grant); !errors.Is(err, workloads.ErrGone) {
+			t.Errorf("%s: a release after the exit: %v", how, err)
+		}
+		if endsByItself {
+			checkExited(t, p)
+		} else if p.child.Ended() {
+			t.Errorf("%s: has ended", how)
+		}
+		if p.Idle() || p.Failed() != nil {
+			t.Errorf("%s: idle %t, failed %v", how, p.Idle(), p.Failed())
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		checkExited(t, p)
+	}
+}
+
 // asked returns the number of requests sent so far.
 func (p *Process) asked() int64 {
 	p.mu.Lock()

@@ -25,6 +25,7 @@ var phrases = map[faults.Verb]phrase{
 	faults.GiveUp:  {"client {client} cancels its acquire after {wait}, and {passing} is delayed by {by}", "{passing} is delivered"},
 	faults.Pause:   {"{process} is paused", "{process} resumes"},
 	faults.Kill:    {"{process} is killed", ""},
+	faults.Exit:    {"the main function of {process} ends without a release", ""},
 
 	faults.Delay: {"{passing} is delayed by {by}", "{passing} is delivered"},
 	faults.Lose:  {"{passing} is lost, and its connection {silent}", ""},
@@ -40,7 +41,7 @@ var phrases = map[faults.Verb]phrase{
 	faults.Jump:     {"{servers}: the clock jumps {by} {forward}", ""},
 	faults.Drift:    {"{servers}: the clock {gains} {by} in each second", "{servers}: the clock runs at its usual speed again"},
 	faults.Evict:    {"{servers}: short of memory, drops the lock", ""},
-	faults.Unseat:   {"{servers}: ends the session that holds the lock", ""},
+	faults.Unseat:   {"{servers}: ends the session {role} the lock", ""},
 	faults.Depose:   {"the leader dies, and another server leads", ""},
 
 	faults.Interrupt:     {"client {client} cancels its release after {wait}, and {passing} is delayed by {by}", "{passing} is delivered"},
@@ -97,6 +98,7 @@ func (x *Example) say(text string, f *fault, message string) string {
 		"{replica}", x.replica(f), "{passing}", cmp.Or(f.passing, message), "{by}", by, "{wait}", lasting(do.Wait),
 		"{lease}", either(do.By > x.Params.TTL, ", longer than its lease of "+lasting(x.Params.TTL), ""),
 		"{memory}", either(do.Keeps, " with all its data", memory), "{after}", either(do.By > 0, " after "+by, ""),
+		"{role}", either(do.Waiter, "that was the last to wait for", "that holds"),
 		"{silent}", either(do.Silent, "stays silent", "is closed"), "{forward}", either(do.By < 0, "back", "forward"),
 		"{gains}", either(do.By < 0, "loses", "gains")).Replace(text)
 }

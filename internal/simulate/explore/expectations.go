@@ -56,17 +56,16 @@ func kinds(s faults.Step, t sim.Trial) []string {
 		}
 		return late(s.For, "partition")
 	case faults.Restart:
-		switch {
-		case s.Do.Keeps && several:
-			return []string{"minority-down"} // a server that keeps its data is only down for a while
-		case s.Do.Keeps:
+		if s.Do.Keeps && !several {
 			return late(s.Do.By, "partition")
-		case several:
-			return []string{"node-restart"}
 		}
-		return []string{"server-restart"}
+		return restarted(s.Do.Keeps, several)
 	case faults.Freeze:
 		return late(s.For, "server-pause")
+	case faults.Unseat:
+		if s.Do.Waiter {
+			return nil // no built-in fault affects a waiter; see implied
+		}
 	case faults.Jump, faults.Drift:
 		if s.Do.By < 0 {
 			return []string{"clock-back"}
@@ -76,12 +75,24 @@ func kinds(s faults.Step, t sim.Trial) []string {
 	return kindsOf[s.Do.Verb]
 }
 
+// restarted returns the names of the built-in faults that correspond to a restart.
+func restarted(keeps, several bool) []string {
+	switch {
+	case keeps:
+		return []string{"minority-down"} // a server that keeps its data is only down for a while
+	case several:
+		return []string{"node-restart"}
+	}
+	return []string{"server-restart"}
+}
+
 // kindsOf maps a kind of fault action to the names of the corresponding built-in faults. It omits actions for which
 // other fields of the step matter too.
 var kindsOf = map[faults.Verb][]string{
 	faults.Stall:    {"holder-stall"},
 	faults.Pause:    {"process-pause", "pause-before-answer", "pause-in-release"},
 	faults.Kill:     {"holder-kill", "kill-between"},
+	faults.Exit:     {"holder-kill"},
 	faults.Abandon:  {"holder-abandon"},
 	faults.Mute:     {"lost-wakeup"},
 	faults.Down:     {"minority-down"},
@@ -107,7 +118,7 @@ func decides(p faults.Plan, property string) bool {
 			}
 		case "progress", "recovery":
 			switch s.Do.Verb {
-			case faults.Stall, faults.Kill, faults.Abandon, faults.Mute, faults.Evict, faults.Failover, faults.Reset, faults.Empty, faults.ForgetScripts:
+			case faults.Stall, faults.Kill, faults.Exit, faults.Abandon, faults.Mute, faults.Evict, faults.Failover, faults.Reset, faults.Empty, faults.ForgetScripts:
 			case faults.GiveUp, faults.Interrupt: // a late reply to a cancelled operation may delay a waiting client
 				if s.Do.By > ttl/2 {
 					return false
@@ -204,7 +215,7 @@ func judged(t sim.Trial, property string, worst impls.Expectation) []histories.E
 	if forgetsAndSetsClocks(t.Plan) && (property == "fencing" || property == "resource-integrity") {
 		worst.Expected = histories.Unspecified
 	}
-	if property == "resource-integrity" && !t.Lock.Fences && hasVerb(t.Plan, faults.Unseat) {
+	if property == "resource-integrity" && !t.Lock.Fences && slices.ContainsFunc(t.Plan.Steps, endsHolder) {
 		worst.Expected = histories.Unspecified // the holder notices the end of its session before it writes only if it works for long enough
 	}
 	switch worst.Expected {

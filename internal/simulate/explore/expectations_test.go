@@ -12,17 +12,22 @@ func TestWeakerThanScene(t *testing.T) {
 	for _, c := range []struct {
 		lock, deployment, property string
 		verb                       faults.Verb
-		expected                   bool
+		waiter, expected           bool
 	}{
-		{"fenced", servers.Durable, "lease-exclusion", faults.Empty, false},
-		{"fenced", servers.Durable, "lease-exclusion", faults.Kill, true},
-		{"mysql-getlock", "single", "resource-integrity", faults.Unseat, false},
-		{"mysql-getlock", "single", "resource-integrity", faults.Kill, true},
-		{"etcd", "single", "resource-integrity", faults.Unseat, true},
+		{"fenced", servers.Durable, "lease-exclusion", faults.Empty, false, false},
+		{"fenced", servers.Durable, "lease-exclusion", faults.Kill, false, true},
+		{"mysql-getlock", "single", "resource-integrity", faults.Unseat, false, false},
+		{"mysql-getlock", "single", "resource-integrity", faults.Kill, false, true},
+		{"etcd", "single", "resource-integrity", faults.Unseat, false, true},
+		{"etcd", "single", "lease-exclusion", faults.Unseat, true, true},
+		{"etcd", "single", "recovery", faults.Unseat, true, false},
+		{"etcd", "single", "recovery", faults.Exit, false, true},
+		{"mysql-getlock", "single", "resource-integrity", faults.Unseat, true, false},
+		{"mysql-getlock", "single", "lease-exclusion", faults.Unseat, true, true},
 	} {
 		x := usualCase(c.lock, 1)
 		x.Servers, x.Deployment = servers.Local, c.deployment
-		x.Plan = faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: c.verb, Nodes: []int{0}}}}}
+		x.Plan = faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: c.verb, Waiter: c.waiter, Nodes: []int{0}}}}}
 		trial, err := x.Trial()
 		if err != nil {
 			t.Fatal(err)

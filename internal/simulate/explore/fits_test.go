@@ -14,7 +14,7 @@ import (
 // TestCasesFitRealServers checks the cases that are chosen for real servers, for the locks of every store. Each case
 // must be able to run on them. Each action that needs real servers must be chosen for some lock.
 func TestCasesFitRealServers(t *testing.T) {
-	left := []faults.Verb{faults.Full, faults.Unseat, faults.Depose, faults.Reset, faults.Empty, faults.ReadOnly, faults.ForgetScripts, faults.Interrupt}
+	left := []faults.Verb{faults.Full, faults.Unseat, faults.Exit, faults.Depose, faults.Reset, faults.Empty, faults.ReadOnly, faults.ForgetScripts, faults.Interrupt}
 	for _, lock := range catalog.All() {
 		if lock.Store == "" {
 			continue

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lockbench/internal/drive/faults"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 
@@ -27,8 +28,21 @@ var stages = []stage{
 	{name: "server-restart", fits: (*scene).single, make: longRestart},
 }
 
+// realStages lists further sequences of events, for real servers and processes only.
+var realStages = []stage{
+	{name: "client-exit", make: exited},
+	{name: "failover", fits: (*scene).replicated, make: behind},
+	{name: "failover", fits: (*scene).replicated, make: behind},
+	{name: "partition", make: cutWaiter},
+	{name: "waiter-session-kill", fits: (*scene).endsWaiters, make: withoutSession},
+}
+
 // staged returns the plan of a random sequence of events. It changes the workload and the parameters accordingly.
 func staged(s *scene) faults.Plan {
+	stages := stages
+	if s.real {
+		stages = slices.Concat(stages, realStages)
+	}
 	for _, i := range s.rand.Perm(len(stages)) {
 		if x := stages[i]; (x.name == "" || s.allows(x.name)) && (x.fits == nil || x.fits(s)) {
 			return x.make(s)
@@ -36,6 +50,23 @@ func staged(s *scene) faults.Plan {
 	}
 	return faults.Plan{}
 }
+
+// replicated reports whether the server has replicas that can take over.
+func (s *scene) replicated() bool { return len(s.replicas()) > 0 }
+
+// replicas returns the indexes of the replicas.
+func (s *scene) replicas() []int {
+	switch s.deployment {
+	case servers.Replica:
+		return []int{1}
+	case servers.TwoReplicas:
+		return []int{1, 2}
+	}
+	return nil
+}
+
+// endsWaiters reports whether the session of a waiter can be ended.
+func (s *scene) endsWaiters() bool { return s.lock.Session && s.lock.Program == nil }
 
 func (s *scene) single() bool { return !s.several() && s.deployment != "three" }
 
@@ -158,5 +189,60 @@ func longRestart(s *scene) faults.Plan {
 	away := s.uniqueDuration(lease * time.Duration(50+s.rand.IntN(200)) / 100)
 	p.Steps = []faults.Step{{Name: "server-restart", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.randomDuration(0, lease))},
 		Do: faults.Action{Verb: faults.Restart, Nodes: []int{0}, By: away, Keeps: s.deployment == "durable"}, For: away}}
+	return p
+}
+
+// exited returns a plan in which the program of the first holder ends by itself during its hold.
+func exited(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(2))
+	s.params.Hold = s.randomDuration(s.params.TTL/20, s.params.TTL*2/3)
+	s.params.Duration = 3 * s.params.TTL
+	at := []workloads.Point{workloads.Granted, workloads.Working, workloads.Releasing}[s.rand.IntN(3)]
+	p.Steps = []faults.Step{{Name: "client-exit", When: faults.Trigger{At: workloads.Moment{Point: at}}, Do: faults.Action{Verb: faults.Exit}}}
+	return p
+}
+
+// withoutSession returns a plan in which the session of the last waiter ends while the first client holds the lock. Some
+// clients acquire the lock again afterwards.
+func withoutSession(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(3))
+	p.Turns = slices.DeleteFunc(p.Turns, func(faults.Turns) bool { return s.chance(70) })
+	s.params.Hold = s.randomDuration(s.params.TTL/20, s.params.TTL*2/3)
+	s.params.Duration = 3 * s.params.TTL
+	when := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.params.Hold * time.Duration(20+s.rand.IntN(70)) / 100)}
+	p.Steps = []faults.Step{{Name: "waiter-session-kill", When: when, Do: faults.Action{Verb: faults.Unseat, Waiter: true, Nodes: []int{0}}}}
+	return p
+}
+
+// behind returns a plan in which a replica takes over that has received nothing since the first client requested the lock. No
+// other client requests the lock before the first one is granted.
+func behind(s *scene) faults.Plan {
+	s.params.TTL = s.lock.Granting(max(s.params.TTL, 2*time.Second)) // a failover takes up to half a second
+	p := s.inTurn(2 + s.rand.IntN(2))
+	p.Turns = slices.DeleteFunc(p.Turns, func(t faults.Turns) bool { return t.Client > 0 }) // a failover interrupts some acquires
+	s.promoted = true
+	s.params.Hold = s.randomDuration(s.params.TTL*2/5, s.params.TTL*3/5)
+	s.params.Duration = 2 * s.params.TTL
+	first := workloads.Moment{Point: workloads.Granted}
+	p.Steps = []faults.Step{
+		{Name: "failover", When: faults.Trigger{At: workloads.Moment{Point: workloads.Asking}}, Do: faults.Action{Verb: faults.Unlink, Nodes: s.replicas()}},
+		{Name: "failover", When: faults.Trigger{At: first, Later: s.uniqueDuration(s.randomDuration(0, s.params.TTL/5))},
+			Do: faults.Action{Verb: faults.Failover, Nodes: []int{1}}}}
+	return p
+}
+
+// cutWaiter returns a plan in which a waiter cannot reach the server at the moment of the release, for a part of its lease. The
+// other clients go on.
+func cutWaiter(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(2))
+	p.Turns = slices.DeleteFunc(p.Turns, func(t faults.Turns) bool { return t.Client != 1 && s.chance(70) })
+	s.params.Hold = s.randomDuration(s.params.TTL/10, s.params.TTL/2)
+	s.params.Duration = 4 * s.params.TTL
+	cut := faults.Action{Verb: faults.Cut, Process: 1, Nodes: s.nodes(5), OneWay: s.chance(30)}
+	p.Steps = []faults.Step{{Name: "partition", When: faults.Trigger{At: workloads.Moment{Point: workloads.Releasing}}, Do: cut,
+		For: s.uniqueDuration(s.params.TTL * time.Duration(20+s.rand.IntN(130)) / 100)}}
+	if cut.OneWay {
+		p.Steps[0].Name = "partition-one-way"
+	}
 	return p
 }

@@ -31,9 +31,32 @@ func TestStages(t *testing.T) {
 			}
 			seen[sequence(c)] = true
 		}
-		for _, want := range []string{"undisturbed", "pause", "cut", "restart", "delay", "cut release"} {
+		for _, want := range []string{"undisturbed", "pause", "cut", "restart", "delay", "cut release", "exit"} {
 			if !seen[want] {
 				t.Errorf("%s: no case with %s in %v", store, want, seen)
+			}
+		}
+	}
+}
+
+// TestEndsWaiters checks which locks have cases in which the session of a waiter ends. Virtual time has no such case.
+func TestEndsWaiters(t *testing.T) {
+	for lock, want := range map[string]bool{"etcd": true, "zookeeper": true, "mysql-getlock": true, "postgres-advisory": true, "mysql-row-ttl": false, "redisson": false} {
+		found := map[string]bool{}
+		for seed := range uint64(600) {
+			for _, on := range []string{servers.Local, ""} {
+				c, strategy, err := Subject{Lock: lock, Servers: on}.Choose(seed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.ContainsFunc(c.Plan.Steps, func(s faults.Step) bool { return s.Do.Waiter || s.Do.Verb == faults.Exit && on == "" }) {
+					found[on+strategy] = true
+				}
+			}
+		}
+		for _, strategy := range Strategies() {
+			if found[strategy] || found[servers.Local+strategy] != want {
+				t.Errorf("%s, %s: %v", lock, strategy, found)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // maker creates the steps of a fault plan for one kind of fault. If a step has no trigger, the caller adds one.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "": any
+	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "session": a lock with sessions, "": any
 	only string // required engine: "real" servers, "virtual" time, or "" for any
 
 	at   workloads.Point // point of a client's iteration at which the step happens; "": the caller chooses
@@ -55,6 +55,28 @@ func makers() []maker {
 		{name: "session-kill", only: "real", verb: faults.Unseat, nodes: 1},
 		{name: "leader-loss", only: "real", on: "three", verb: faults.Depose},
 	}
+}
+
+// realMakers returns the makers of faults that only real servers and processes have. They are not in the list of makers, so that a
+// seed determines the same case in virtual time.
+func realMakers() []maker {
+	return []maker{
+		{name: "client-exit", verb: faults.Exit, make: exiting},
+		{name: "waiter-session-kill", on: "session", verb: faults.Unseat, make: waiterEnded},
+	}
+}
+
+// exiting returns a step in which a program ends by itself during a hold. Usually a process has one client.
+func exiting(s *scene, c int32) []faults.Step {
+	held := []workloads.Point{workloads.Granted, workloads.Granted, workloads.Working, workloads.Releasing}
+	return []faults.Step{{When: s.triggerAt(c, held[s.rand.IntN(len(held))]), Do: faults.Action{Verb: faults.Exit, Process: s.processOf(c)}}}
+}
+
+// waiterEnded returns a step that ends the session of the last waiter during a hold.
+func waiterEnded(s *scene, c int32) []faults.Step {
+	when := s.triggerAt(c, workloads.Granted)
+	when.Later = s.uniqueDuration(s.randomDuration(time.Millisecond, max(s.params.Hold, s.params.TTL/20)))
+	return []faults.Step{{When: when, Do: faults.Action{Verb: faults.Unseat, Waiter: true, Nodes: []int{0}}}}
 }
 
 // steps returns the steps of the fault that m describes. The caller sets their names. steps must always draw its random
@@ -168,11 +190,11 @@ func commandMakers() []maker {
 
 // fits reports whether the steps of m are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
-	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": s.deployment != "replica",
-		"three": s.deployment == "three", "notifies": s.lock.Notifies}
+	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": !s.replicated(),
+		"three": s.deployment == "three", "notifies": s.lock.Notifies, "session": s.endsWaiters()}
 	engine := map[string]bool{"": true, "real": s.real, "virtual": !s.real}
 	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels()) &&
-		(m.verb != faults.Unseat || applies(m.name, sim.Trial{Lock: s.lock}))
+		(m.name != "session-kill" || applies(m.name, sim.Trial{Lock: s.lock}))
 }
 
 // cancels reports whether the steps of m cancel an acquire or a release.
@@ -189,6 +211,9 @@ func (s *scene) allows(name string) bool {
 // chooseFault returns the steps of one fault for client c. It chooses the kind of fault at random. If no kind is
 // possible, it returns nil.
 func (s *scene) chooseFault(of []maker, c int32) []faults.Step {
+	if s.real {
+		of = slices.Concat(of, realMakers())
+	}
 	for _, i := range s.rand.Perm(len(of)) {
 		if !s.fits(of[i]) {
 			continue
@@ -213,7 +238,7 @@ func (s *scene) triggerAt(c int32, p workloads.Point) faults.Trigger {
 // StepNames returns the sorted names of all faults that an explored fault plan can contain.
 func StepNames() []string {
 	var all []string
-	for _, m := range slices.Concat(makers(), commandMakers()) {
+	for _, m := range slices.Concat(makers(), realMakers(), commandMakers()) {
 		all = append(all, m.name)
 	}
 	slices.Sort(all)

@@ -105,6 +105,9 @@ func deployments(lock impls.Impl, on string) []string {
 	case lock.Store != "redis":
 		return []string{lock.Deployment}
 	}
+	if on != "" && lock.Deployment == servers.Replica {
+		return []string{servers.Replica, servers.TwoReplicas}
+	}
 	all := []string{lock.Deployment, lock.Deployment, "replica"}
 	if on != "" && lock.Deployment == "single" {
 		all = append(all, servers.Durable) // keeps the data after a restart

@@ -6,7 +6,9 @@ import (
 
 	"lockbench/histories"
 	"lockbench/impls"
+	"lockbench/internal/drive/faults"
 	"lockbench/internal/simulate/sim"
+	"lockbench/internal/world/servers"
 	"lockbench/workloads"
 )
 
@@ -61,9 +63,15 @@ func expected(t sim.Trial, fault, property string) impls.Expectation {
 	return e
 }
 
+// unlinksBoth reports whether a step stops the replication to both replicas. It then makes no difference which one is promoted.
+func unlinksBoth(s faults.Step) bool { return s.Do.Verb == faults.Unlink && len(s.Do.Nodes) > 1 }
+
 // stated returns the lock's expectation for a property in a situation.
 func stated(t sim.Trial, s impls.Situation, property string) impls.Expectation {
 	s.Deployment, s.Processes = t.On(), t.Params.Processes
+	if s.Fault == "failover" && s.Deployment == servers.TwoReplicas && slices.ContainsFunc(t.Plan.Steps, unlinksBoth) {
+		s.Deployment = servers.Replica
+	}
 	all := t.Lock.Expected(s)
 	i := slices.IndexFunc(all, func(e impls.Expectation) bool { return e.Property == property })
 	if i < 0 {

@@ -197,11 +197,11 @@ func (p *Process) Enter(ctx context.Context, s State) (func() error, error) {
 }
 
 // EndSession implements Node.
-func (p *Process) EndSession(ctx context.Context, key string) error {
+func (p *Process) EndSession(ctx context.Context, key string, of Role) error {
 	if p.store.EndSession == nil {
-		return p.Refusing.EndSession(ctx, key)
+		return p.Refusing.EndSession(ctx, key, of)
 	}
-	return wrapped(fmt.Sprintf("end the session that holds %q at %s", key, p.Shown), p.store.EndSession(ctx, p.Addr(), key))
+	return wrapped(fmt.Sprintf("end the session of the %s of %q at %s", of, key, p.Shown), p.store.EndSession(ctx, p.Addr(), key, of))
 }
 
 // Kill implements Node.

@@ -66,9 +66,9 @@ type Store struct {
 	// 127.0.0.1:port.
 	URL        func(addr string) string
 	Counters   func(ctx context.Context, addr string) (map[string]float64, error)
-	Leads      func(ctx context.Context, addr string) (bool, error) // reports whether the server is the leader of its ensemble
-	EndSession func(ctx context.Context, addr, key string) error    // implements Node.EndSession
-	Evict      func(ctx context.Context, addr, key string) error    // implements Node.Evict
+	Leads      func(ctx context.Context, addr string) (bool, error)       // reports whether the server is the leader of its ensemble
+	EndSession func(ctx context.Context, addr, key string, of Role) error // implements Node.EndSession
+	Evict      func(ctx context.Context, addr, key string) error          // implements Node.Evict
 	// Enter implements Node.Enter. It is nil if the store has no states.
 	Enter func(ctx context.Context, addr string, s State) (leave func() error, err error)
 

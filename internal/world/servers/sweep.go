@@ -93,8 +93,22 @@ const (
 	EndSessionTimeout    = 5 * time.Second  // time limit of Store.EndSession
 )
 
-// ErrNoHolder is returned by Store.EndSession if no client holds the lock.
-var ErrNoHolder = errors.New("no client holds the lock")
+// Role is the part of a client in the queue of a lock.
+type Role string
+
+const (
+	Holder     Role = "holder"      // the client that holds the lock
+	LastWaiter Role = "last waiter" // the waiter at the end of the queue
+)
+
+// Errors of Store.EndSession.
+var (
+	ErrNoHolder = errors.New("no client holds the lock")
+	ErrNoWaiter = errors.New("no client waits for the lock")
+	// ErrHolderChanged means that the holder released the lock while the session of a waiter was ended. The waiter may have
+	// been granted the lock before.
+	ErrHolderChanged = errors.New("the holder has changed meanwhile")
+)
 
 // AwaitGone waits until no sessions remain. It calls count repeatedly. count sets *left to the number of remaining
 // sessions.
@@ -189,9 +203,10 @@ type Node interface {
 	Evict(ctx context.Context, key string) error
 	// Enter puts the server into a state. The returned function ends the state. It is nil if the state cannot be ended.
 	Enter(context.Context, State) (leave func() error, err error)
-	// EndSession ends the session that holds the lock of the key with an administrator command. The key includes its
-	// prefix. EndSession fails if no client holds the lock or the session does not end.
-	EndSession(ctx context.Context, key string) error
+	// EndSession ends the session of the client with the role at the lock of the key, as an administrator can. The key
+	// includes its prefix. EndSession fails if no client has the role or the session does not end. The end of a waiter's
+	// session also fails if the holder changes meanwhile.
+	EndSession(ctx context.Context, key string, of Role) error
 
 	// Stop ends a server that lockbench started and removes its files. Data is not saved. Further calls have no effect.
 	Stop() error
@@ -231,7 +246,9 @@ func (r Refusing) MoveClock(context.Context, time.Duration) error {
 }
 
 // EndSession returns an error, because the node cannot end sessions.
-func (r Refusing) EndSession(context.Context, string) error { return r.refuse("end a session of") }
+func (r Refusing) EndSession(context.Context, string, Role) error {
+	return r.refuse("end a session of")
+}
 
 // Enter returns an error, because the node supports no states.
 func (r Refusing) Enter(_ context.Context, s State) (func() error, error) {

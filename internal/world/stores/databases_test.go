@@ -3,6 +3,7 @@ package stores
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -182,14 +183,25 @@ func TestDatabaseCounts(t *testing.T) {
 	})
 }
 
+// TestDatabaseEndsSession checks that EndSession ends the session of the holder or of the last waiter, and no other.
 func TestDatabaseEndsSession(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, n servers.Node) {
-		take := "SELECT GET_LOCK(SHA2('key', 256), 0)"
+		take := "SELECT GET_LOCK(SHA2('key', 256), 60)"
 		if strings.HasPrefix(n.URL(), "postgres") {
-			take = "SELECT pg_try_advisory_lock(hashtextextended('key', 0))"
+			take = "SELECT pg_advisory_lock(hashtextextended('key', 0)) IS NOT NULL"
 		}
-		if err := n.EndSession(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "no client holds the lock") {
+		end := func(of servers.Role) error { return n.EndSession(t.Context(), "key", of) }
+		if err := end(servers.Holder); !errors.Is(err, servers.ErrNoHolder) {
 			t.Errorf("without a holder: %v", err)
+		}
+		request := func() <-chan error {
+			db := clientOf(t, n)
+			answer := make(chan error, 1)
+			go func() {
+				var granted bool
+				answer <- db.QueryRowContext(t.Context(), take).Scan(&granted)
+			}()
+			return answer
 		}
 		conn, err := clientOf(t, n).Conn(t.Context())
 		if err != nil {
@@ -200,14 +212,30 @@ func TestDatabaseEndsSession(t *testing.T) {
 		if err := conn.QueryRowContext(t.Context(), take).Scan(&granted); err != nil || !granted {
 			t.Fatalf("granted %t, %v", granted, err)
 		}
-		if err := n.EndSession(t.Context(), "key"); err != nil {
+		if err := end(servers.LastWaiter); !errors.Is(err, servers.ErrNoWaiter) {
+			t.Errorf("without a waiter: %v", err)
+		}
+		first := request()
+		time.Sleep(300 * time.Millisecond) // so that the two requests arrive in this order
+		second := request()
+		waitUntil(t, "the session of the last waiter can be ended", func() bool {
+			time.Sleep(200 * time.Millisecond)
+			return end(servers.LastWaiter) == nil
+		})
+		if err := <-second; err == nil {
+			t.Error("the session of the last waiter still exists")
+		}
+		if err := conn.PingContext(t.Context()); err != nil {
+			t.Errorf("the holder: %v", err)
+		}
+		if err := end(servers.Holder); err != nil {
 			t.Fatal(err)
 		}
 		if err := conn.PingContext(t.Context()); err == nil {
 			t.Error("the holder's session still exists")
 		}
-		if err := clientOf(t, n).QueryRowContext(t.Context(), take).Scan(&granted); err != nil || !granted {
-			t.Errorf("the next client: granted %t, %v", granted, err)
+		if err := <-first; err != nil {
+			t.Errorf("the next client: %v", err)
 		}
 	})
 }

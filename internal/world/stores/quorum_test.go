@@ -2,6 +2,8 @@ package stores
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -126,8 +128,8 @@ func TestQuorumServer(t *testing.T) {
 			value, err := c.read("a")
 			return err == nil && value == "kept"
 		})
-		if err := n.EndSession(t.Context(), "nobody's"); err == nil {
-			t.Error("EndSession without a holder succeeded")
+		if err := n.EndSession(t.Context(), "nobody's", servers.Holder); !errors.Is(err, servers.ErrNoHolder) {
+			t.Errorf("EndSession without a holder: %v", err)
 		}
 	})
 }
@@ -163,32 +165,83 @@ func TestKillLeader(t *testing.T) {
 	})
 }
 
-// TestEtcdEndsSession checks that EndSession revokes the lease of the first key with the lock's name.
-func TestEtcdEndsSession(t *testing.T) {
-	g := startQuorum(t, servers.Etcd, servers.Single)
+// TestQuorumEndsSession checks that EndSession ends the session of the holder or of the last waiter, and no other.
+func TestQuorumEndsSession(t *testing.T) {
+	eachQuorum(t, func(t *testing.T, store string) {
+		g := startQuorum(t, store, servers.Single)
+		var left []func() bool // reports whether the entry of each client still exists
+		for range 3 {
+			left = append(left, enqueue(t, g, store, "run:k"))
+		}
+		other := enqueue(t, g, store, "run:k2")
+		want := func(what string, want ...bool) {
+			t.Helper()
+			for i, exists := range left {
+				if exists() != want[i] {
+					t.Errorf("%s: entry %d exists: %t", what, i, !want[i])
+				}
+			}
+		}
+		end := func(of servers.Role) error { return g.Nodes[0].EndSession(t.Context(), "run:k", of) }
+		if err := end(servers.LastWaiter); err != nil {
+			t.Error(err)
+		}
+		want("after the end of the last waiter", true, true, false)
+		if err := end(servers.Holder); err != nil {
+			t.Error(err)
+		}
+		want("after the end of the holder", false, true, false)
+		if err := end(servers.LastWaiter); !errors.Is(err, servers.ErrNoWaiter) {
+			t.Errorf("without a waiter: %v", err)
+		}
+		if !other() {
+			t.Error("the session at another key has ended")
+		}
+	})
+}
+
+// enqueue adds an entry to the queue of a lock, in a separate session. The returned function reports whether it exists.
+func enqueue(t *testing.T, g *servers.Group, store, key string) (exists func() bool) {
+	t.Helper()
 	_, host, _ := strings.Cut(g.URLs()[0], "://")
+	if store == servers.ZooKeeper {
+		c, _, err := zk.Connect([]string{host}, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		if _, err := c.Create("/"+key, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			t.Fatal(err)
+		}
+		path, err := c.Create("/"+key+"/x-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+		if err != nil {
+			t.Fatal(err)
+		}
+		observer, _, err := zk.Connect([]string{host}, 10*time.Second, zk.WithLogInfo(false), zk.WithLogger(silent{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(observer.Close)
+		return func() bool {
+			found, _, err := observer.Exists(path)
+			return found || err != nil
+		}
+	}
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{host}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(func() { c.Close() })
 	lease, err := c.Grant(t.Context(), 60)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"run:k/1", "run:k2/1"} {
-		if _, err := c.Put(t.Context(), key, "", clientv3.WithLease(lease.ID)); err != nil {
-			t.Fatal(err)
-		}
-		if lease, err = c.Grant(t.Context(), 60); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := g.Nodes[0].EndSession(t.Context(), "run:k"); err != nil {
+	name := fmt.Sprintf("%s/%x", url.PathEscape(key), lease.ID)
+	if _, err := c.Put(t.Context(), name, "", clientv3.WithLease(lease.ID)); err != nil {
 		t.Fatal(err)
 	}
-	left, err := c.Get(t.Context(), "run:", clientv3.WithPrefix())
-	if err != nil || len(left.Kvs) != 1 || string(left.Kvs[0].Key) != "run:k2/1" {
-		t.Errorf("left: %v, %v", left, err)
+	return func() bool {
+		got, err := c.Get(t.Context(), name)
+		return err != nil || len(got.Kvs) > 0
 	}
 }

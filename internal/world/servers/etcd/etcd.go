@@ -14,12 +14,14 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -135,26 +137,48 @@ func leads(ctx context.Context, addr string) (leads bool, err error) {
 	return leads, err
 }
 
-// endSession revokes the lease of the lock's holder. The holder's key is the oldest key with the lock's name.
-func endSession(ctx context.Context, addr, key string) error {
+// endSession revokes the lease of the lock's holder or last waiter. The oldest key with the lock's name is the holder's, and
+// the newest is the last waiter's.
+func endSession(ctx context.Context, addr, key string, of servers.Role) error {
 	return query(ctx, addr, func(ctx context.Context, c *clientv3.Client) error {
-		first, err := c.Get(ctx, url.PathEscape(key)+"/", clientv3.WithFirstCreate()...)
-		if err != nil {
+		queue, err := queued(ctx, c, key)
+		switch {
+		case err != nil:
 			return err
-		}
-		if len(first.Kvs) == 0 || first.Kvs[0].Lease == 0 {
+		case len(queue) == 0 || queue[0].Lease == 0:
 			return servers.ErrNoHolder
 		}
-		if _, err := c.Revoke(ctx, clientv3.LeaseID(first.Kvs[0].Lease)); err != nil {
+		ended := queue[0]
+		if of == servers.LastWaiter {
+			if ended = queue[len(queue)-1]; len(queue) == 1 || ended.Lease == queue[0].Lease {
+				return servers.ErrNoWaiter
+			}
+		}
+		if _, err := c.Revoke(ctx, clientv3.LeaseID(ended.Lease)); err != nil {
 			return err
 		}
-		left, err := c.Get(ctx, string(first.Kvs[0].Key))
-		if err == nil && len(left.Kvs) > 0 {
-			err = errors.New("its session has not ended")
+		left, err := queued(ctx, c, key)
+		switch {
+		case err != nil:
+			return err
+		case slices.ContainsFunc(left, func(kv *mvccpb.KeyValue) bool { return kv.CreateRevision == ended.CreateRevision }):
+			return errors.New("its session has not ended")
+		case of == servers.LastWaiter && (len(left) == 0 || left[0].CreateRevision != queue[0].CreateRevision):
+			return servers.ErrHolderChanged
 		}
-		return err
+		return nil
 	})
 }
+
+// queued returns the keys with the lock's name, the oldest first.
+func queued(ctx context.Context, c *clientv3.Client, key string) ([]*mvccpb.KeyValue, error) {
+	all, err := c.Get(ctx, url.PathEscape(key)+"/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
+	if err != nil {
+		return nil, err
+	}
+	return all.Kvs, nil
+}
+
 func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, servers.AskTimeout)
 	defer cancel()

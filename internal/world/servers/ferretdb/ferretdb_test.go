@@ -90,7 +90,7 @@ func TestFerretDB(t *testing.T) {
 	if err != nil {
 		t.Errorf("an acknowledged write is lost after a restart: %v", err)
 	}
-	if err := n.EndSession(t.Context(), "k"); err == nil {
+	if err := n.EndSession(t.Context(), "k", servers.Holder); err == nil {
 		t.Error("EndSession succeeded, although FerretDB has no sessions")
 	}
 }

@@ -146,25 +146,47 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// endSession kills the connection that holds the lock taken with GET_LOCK(key). It returns when the connection has
-// ended.
-func endSession(ctx context.Context, addr, key string) error {
+const (
+	selectHolder = "SELECT IS_USED_LOCK(SHA2(?, 256))"
+	// selectLastWaiter selects the connection that has begun its wait for a name last.
+	selectLastWaiter = `SELECT id FROM information_schema.processlist
+		WHERE state = 'User lock' AND LOCATE(CONCAT('GET_LOCK(SHA2(', QUOTE(?)), info) > 0 ORDER BY time_ms LIMIT 1`
+)
+
+// endSession kills the connection that holds the lock taken with GET_LOCK(key), or a connection that waits for it. It
+// returns when the connection has ended.
+func endSession(ctx context.Context, addr, key string, of servers.Role) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
 	return query(ctx, addr, func(ctx context.Context, db *sql.DB) error {
-		var holder sql.NullInt64
-		if err := db.QueryRowContext(ctx, "SELECT IS_USED_LOCK(SHA2(?, 256))", key).Scan(&holder); err != nil {
+		var holder, later sql.NullInt64
+		if err := db.QueryRowContext(ctx, selectHolder, key).Scan(&holder); err != nil {
 			return err
 		}
 		if !holder.Valid {
 			return servers.ErrNoHolder
 		}
-		if _, err := db.ExecContext(ctx, "KILL CONNECTION ?", holder.Int64); err != nil {
+		ended := holder.Int64
+		if of == servers.LastWaiter {
+			switch err := db.QueryRowContext(ctx, selectLastWaiter, key).Scan(&ended); {
+			case errors.Is(err, sql.ErrNoRows):
+				return servers.ErrNoWaiter
+			case err != nil:
+				return err
+			}
+		}
+		if _, err := db.ExecContext(ctx, "KILL CONNECTION ?", ended); err != nil {
 			return err
 		}
-		return servers.AwaitGone(ctx, func(ctx context.Context, left *int) error {
-			return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", holder.Int64).Scan(left)
+		err := servers.AwaitGone(ctx, func(ctx context.Context, left *int) error {
+			return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", ended).Scan(left)
 		})
+		if err == nil && of == servers.LastWaiter {
+			if err = db.QueryRowContext(ctx, selectHolder, key).Scan(&later); err == nil && later != holder {
+				err = servers.ErrHolderChanged
+			}
+		}
+		return err
 	})
 }
 

@@ -2,6 +2,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,26 +231,43 @@ func counters(ctx context.Context, addr string) (map[string]float64, error) {
 	})
 }
 
-// endSession ends the session that holds the advisory lock of the key. It returns when the session has ended.
-func endSession(ctx context.Context, addr, key string) error {
+// selectSession selects the session that holds an advisory lock, or the waiting session whose wait began last.
+const selectSession = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted = $2
+	AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0) ORDER BY waitstart DESC LIMIT 1`
+
+// endSession terminates the session that holds the advisory lock of the key, or the last session that waits for it. It
+// returns when the session has ended.
+func endSession(ctx context.Context, addr, key string, of servers.Role) error {
 	ctx, cancel := context.WithTimeout(ctx, servers.EndSessionTimeout)
 	defer cancel()
 	return query(ctx, addr, func(ctx context.Context, conn *pgx.Conn) error {
-		var holder int32
-		err := conn.QueryRow(ctx, `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
-			AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0)`, key).Scan(&holder)
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			return servers.ErrNoHolder
-		case err != nil:
+		session := func(granted bool, none error) (pid int32, err error) {
+			if err = conn.QueryRow(ctx, selectSession, key, granted).Scan(&pid); errors.Is(err, pgx.ErrNoRows) {
+				err = none
+			}
+			return pid, err
+		}
+		holder, err := session(true, servers.ErrNoHolder)
+		ended := holder
+		if err == nil && of == servers.LastWaiter {
+			ended, err = session(false, servers.ErrNoWaiter)
+		}
+		if err != nil {
 			return err
 		}
-		if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend($1)", holder); err != nil {
+		if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend($1)", ended); err != nil {
 			return err
 		}
-		return servers.AwaitGone(ctx, func(ctx context.Context, left *int) error {
-			return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", holder).Scan(left)
+		err = servers.AwaitGone(ctx, func(ctx context.Context, left *int) error {
+			return conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", ended).Scan(left)
 		})
+		if err != nil || of == servers.Holder {
+			return err
+		}
+		if later, err := session(true, servers.ErrHolderChanged); err != nil || later != holder {
+			return cmp.Or(err, servers.ErrHolderChanged)
+		}
+		return nil
 	})
 }
 

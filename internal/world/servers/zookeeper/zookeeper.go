@@ -43,7 +43,7 @@ func Store() servers.Store {
 		RestartTime:  700 * time.Millisecond,
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
-		Leads: leads, Counters: counters,
+		Leads: leads, Counters: counters, EndSession: endSession,
 		Image: servers.Image{Name: "zookeeper:3.8.4", Port: "2181", Variable: "LOCKBENCH_ZOOKEEPER_IMAGE",
 			Environ: map[string]string{"ZOO_TICK_TIME": "200", "ZOO_MAX_CLIENT_CNXNS": "0", "ZOO_ADMINSERVER_ENABLED": "false",
 				"ZOO_4LW_COMMANDS_WHITELIST": "mntr,srvr", "ZOO_CFG_EXTRA": "minSessionTimeout=400 maxSessionTimeout=60000"}},
@@ -195,7 +195,7 @@ func access() *servers.Access {
 		},
 		Names: func(ctx context.Context, t servers.Target, prefix string) (_ []string, err error) {
 			var nodes map[string]string
-			err = inSession(ctx, t, func(c *zk.Conn) (err error) {
+			err = inSession(ctx, t.Hosts(), func(c *zk.Conn) (err error) {
 				nodes, err = queues(c, prefix)
 				return err
 			})
@@ -205,7 +205,7 @@ func access() *servers.Access {
 			return slices.Collect(maps.Values(nodes)), nil
 		},
 		Remove: func(ctx context.Context, t servers.Target, prefix string) error {
-			return inSession(ctx, t, func(c *zk.Conn) error {
+			return inSession(ctx, t.Hosts(), func(c *zk.Conn) error {
 				nodes, err := queues(c, prefix)
 				for n := range nodes {
 					err = errors.Join(err, removeNode(c, "/"+n))
@@ -246,8 +246,8 @@ func removeNode(c *zk.Conn, path string) error {
 	return nil
 }
 
-func inSession(ctx context.Context, t servers.Target, do func(*zk.Conn) error) error {
-	c, events, err := zk.Connect(t.Hosts(), servers.ReachTimeout, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
+func inSession(ctx context.Context, hosts []string, do func(*zk.Conn) error) error {
+	c, events, err := zk.Connect(hosts, servers.ReachTimeout, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
 	if err != nil {
 		return err
 	}
