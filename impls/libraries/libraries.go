@@ -125,19 +125,20 @@ func (l Library) CasePath(v Version) string { return path.Join(l.folder(), v.Cas
 // Case returns the case file of a bad version.
 func (l Library) Case(v Version) ([]byte, error) { return sources.ReadFile(l.CasePath(v)) }
 
-// Choices returns the settings of a version that are worth testing: all for the current version, and the one with the defect
-// for a bad or fixed version.
+// Choices returns the settings of a version that are worth testing: all for the latest version, and the one with the defect
+// for an older one.
 func (l Library) Choices(v Version) []Choice {
 	var all []Choice
 	for _, s := range l.Settings {
-		if v.State == Current && v.Setting == "" || s.Name == l.settingOf(v).Name {
+		if v.Version == l.Latest().Version || s.Name == l.SettingOf(v).Name {
 			all = append(all, Choice{Library: l, Version: v, Setting: s})
 		}
 	}
 	return all
 }
 
-func (l Library) settingOf(v Version) Setting {
+// SettingOf returns the setting in which the defect of a version shows, or the default one.
+func (l Library) SettingOf(v Version) Setting {
 	for _, s := range l.Settings {
 		if s.Name == v.Setting {
 			return s
@@ -193,7 +194,7 @@ func Find(reference string) (Choice, error) {
 		known = append(known, l.Name)
 		v := l.version(version)
 		if l.Name == name {
-			return Choice{l, v, l.settingOf(v), named}, nil
+			return Choice{l, v, l.SettingOf(v), named}, nil
 		}
 		if i := slices.IndexFunc(l.Settings, func(s Setting) bool { return s.Name == name }); i >= 0 {
 			return Choice{l, v, l.Settings[i], named}, nil

@@ -144,8 +144,8 @@ func (l Library) caseMistakes(v Version) []string {
 	if err := schema.Validate(document); err != nil {
 		return []string{v.Case + ": " + err.Error()}
 	}
-	if fields := document.(map[string]any); fields["lock"] != l.settingOf(v).Name || fields["property"] != v.Question {
-		return []string{v.Case + ": want the lock " + l.settingOf(v).Name + " and the property " + v.Question}
+	if fields := document.(map[string]any); fields["lock"] != l.SettingOf(v).Name || fields["property"] != v.Question {
+		return []string{v.Case + ": want the lock " + l.SettingOf(v).Name + " and the property " + v.Question}
 	}
 	return nil
 }

@@ -136,9 +136,13 @@ func describe(c libraries.Choice) *matrix.Result {
 	l, v := c.Library, c.Version
 	r := &matrix.Result{Format: matrix.Format, Library: l.Name, Language: l.Language, Package: l.Package, Store: l.Store,
 		Version: v.Version, Kind: v.State, Setting: c.Setting.Name, About: c.Setting.About, Default: c.Setting.Name == l.Settings[0].Name}
-	if bad, ok := l.DefectOf(v); ok {
+	bad, ok := l.DefectOf(v)
+	switch ok = ok && l.SettingOf(bad).Name == c.Setting.Name; {
+	case ok:
 		fixed, _ := l.FixOf(bad)
 		r.Defect = &matrix.Defect{Bad: bad.Version, Fixed: fixed.Version, Summary: bad.Defect, Situation: bad.Situation, Question: bad.Question}
+	case v.State == libraries.Bad: // the defect is one of another setting
+		r.Kind = libraries.Current
 	}
 	return r
 }
@@ -223,7 +227,7 @@ func (t *test) known(ctx context.Context) error {
 	l := t.choice.Library
 	bad, ok := l.DefectOf(t.choice.Version)
 	switch {
-	case !ok:
+	case !ok || l.SettingOf(bad).Name != t.choice.Setting.Name:
 	case bad.ShownBy != "":
 		t.verify(ctx, matrix.Known, strings.Fields(bad.ShownBy)...)
 	case bad.Case != "":
