@@ -191,6 +191,8 @@ var mutants = []mutant{
 	{"handoff.go", "alone && x.calm()", "true"},
 	{"handoff.go", "x.Header.Notifies", "false"},
 	{"handoff.go", "x.Header.Notifies", "true"},
+	{"handoff.go", "len(k.Live)+len(k.Releasing) == 0 && w.lost < h.Release.Call", "len(k.Live)+len(k.Releasing) == 0"},
+	{"handoff.go", "len(k.Live)+len(k.Releasing) == 0 && w.lost < h.Release.Call", "len(k.Live)+len(k.Releasing) == 0 && w.lost == 0"},
 	{"handoff.go", "!w.known || w.clean != x.losses || !x.calm()", "!w.known || !x.calm()"},
 	{"handoff.go", "!w.known || w.clean != x.losses || !x.calm()", "w.clean != x.losses || !x.calm()"},
 	{"handoff.go", "!w.known || w.clean != x.losses || !x.calm()", "!w.known || w.clean != x.losses"},

@@ -31,6 +31,7 @@ type handOff struct {
 	free  time.Duration // time at which the last release returned; 0 before the first grant
 	last  histories.Op  // last release of the key
 	open  outstanding   // outstanding acquires that wait; tries are not included
+	lost  time.Duration // grant of the latest hold that ended without a known release; its entry may block the key until its lease expires
 	clean int           // value of Facts.losses at the last undisturbed grant; waits are judged only if no loss has happened since
 }
 
@@ -67,7 +68,11 @@ func (x *handOffs) Change(k *projection.Key, h *projection.Hold, c projection.Ch
 		}
 	case projection.Closed:
 		clean := h.Fault == nil && h.Release.Kind != 0 && h.Release.Outcome == histories.OK && h.Promised && h.Closed < h.Until
-		w.known = clean && len(k.Live)+len(k.Releasing) == 0
+		if !clean {
+			w.lost = max(w.lost, h.Granted)
+		}
+		// A release that returns late may have freed the key long before, for a later hold that has been lost since.
+		w.known = clean && len(k.Live)+len(k.Releasing) == 0 && w.lost < h.Release.Call
 		w.free, w.last = h.Closed, h.Release
 	}
 }

@@ -55,3 +55,28 @@ func TestActions(t *testing.T) {
 		t.Errorf("carried out: %v; missed: %s", seen, out.Missed)
 	}
 }
+
+// TestExitOfAClient checks that a program that ends by itself during a hold counts as gone, and that the lock becomes free.
+func TestExitOfAClient(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	own, err := OwnWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := faults.Plan{Steps: []faults.Step{{Name: "client-exit", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}}, Do: faults.Action{Verb: faults.Exit}}}}
+	p := plannedParams()
+	p.Clients, p.Processes, p.Duration, p.Hold = 2, 2, 3*p.TTL, 40*time.Millisecond
+	c, err := Planned("exit", lockNamed(t, "set-px-lua"), servers.Single, namedWorkload("counter"), p, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults(), Worker: own}
+	_, out := s.tryOnce(t, c)
+	if out.Missed != "" || len(out.Strikes) != 1 || !slices.Equal(out.Strikes[0].Clients, []int32{0}) {
+		t.Errorf("carried out: %+v; missed: %s", out.Strikes, out.Missed)
+	}
+	if f := out.Verdict.Finding("recovery"); f.Observed != checker.Held {
+		t.Errorf("recovery: %+v", f)
+	}
+}
