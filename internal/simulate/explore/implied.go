@@ -31,7 +31,9 @@ func lengthens(s faults.Step) bool { return s.Do.Verb == faults.Jump && s.Do.By 
 func endsHolder(s faults.Step) bool { return s.Do.Verb == faults.Unseat && !s.Do.Waiter }
 
 // endsSessions reports whether the plan closes all connections of a process, for a lock whose sessions end with them.
-func endsSessions(t sim.Trial) bool { return t.Lock.Session && !t.Lock.Renews && hasVerb(t.Plan, faults.Reset) }
+func endsSessions(t sim.Trial) bool {
+	return t.Lock.Session && !t.Lock.Renews && hasVerb(t.Plan, faults.Reset)
+}
 
 // implied reports whether a correct lock keeps the property under all steps of the plan, if it keeps the property without
 // faults. The locks of the catalog state expectations only for the faults of "run", and the search draws more. For a lock of
