@@ -51,9 +51,8 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for violations of a lock, in virtual time or on real servers",
-		Long: `explore runs locks with a random plan of faults for each seed; in half of the seeds also with
-varied use (workload varied). A violation is minimised, shown as a list of events with a timeline,
-and written to a file for lockbench replay.
+		Long: `explore runs locks with a random plan of faults, and often varied use, for each seed. A violation is
+minimised, shown as a list of events with a timeline, and written to a file for lockbench replay.
 
 Without --servers locks run in virtual time, on emulated servers and a simulated network. The result
 depends on the seeds alone. Without flags each supported deployment is explored for half a minute.
