@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,12 +171,13 @@ func (t *test) verify(ctx context.Context, name string, flags ...string) {
 	t.result.Steps = append(t.result.Steps, s)
 }
 
-// search searches for violations on real servers.
+// search searches for violations on real servers. Two cases for each core run at once: the runtimes of libraries need more of
+// a processor than the workers of lockbench.
 func (t *test) search(ctx context.Context) error {
 	if profiles[t.profile].Search == 0 {
 		return nil
 	}
-	args := []string{"explore", "--library", t.choice.String(), "--servers", "local", "--for", profiles[t.profile].Search.String()}
+	args := []string{"explore", "--library", t.choice.String(), "--servers", "local", "--for", profiles[t.profile].Search.String(), "--jobs", strconv.Itoa(2 * runtime.NumCPU())}
 	s, dir := t.execute(ctx, matrix.Search, args)
 	var found explore.Result
 	if err := readJSON(filepath.Join(dir, "explored.json"), &found); err != nil || len(found.Locks) != 1 {
