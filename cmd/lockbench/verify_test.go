@@ -78,7 +78,7 @@ func workerThat(name string, open func(impls.Env) (impls.Lock, error)) {
 	}
 }
 
-// TestExampleOfCI checks that the example in examples/ci passes.
+// TestExampleOfCI checks that the lock of redis-py meets the expectations in examples/ci.
 func TestExampleOfCI(t *testing.T) {
 	python := ""
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
@@ -98,9 +98,5 @@ func TestExampleOfCI(t *testing.T) {
 		"--expectations", "examples/ci/expectations.json", "--servers", "embedded", "--out", filepath.Join(t.TempDir(), "run")})
 	if code != 0 {
 		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
-	}
-	recipe, err := os.ReadFile("examples/ci/lockbench.yml")
-	if err != nil || !strings.Contains(string(recipe), "examples/redis-py/worker.py") || !strings.Contains(string(recipe), "examples/ci/expectations.json") {
-		t.Errorf("the recipe names others (%v)", err)
 	}
 }

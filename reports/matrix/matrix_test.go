@@ -3,6 +3,7 @@ package matrix
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -220,5 +221,26 @@ func TestJSON(t *testing.T) {
 	got, err2 := json.Marshal(again)
 	if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v %v\n%s\nwant\n%s", err1, err2, got, want)
+	}
+}
+
+func TestBadge(t *testing.T) {
+	held, violated, unknown := Question{Property: "recovery", Held: 3}, Question{Property: "renewal", Violated: 1}, Question{Property: "progress", Inconclusive: 1}
+	for _, x := range []struct {
+		questions      []Question
+		complete       bool
+		message, color string
+	}{
+		{[]Question{held}, true, "1/1", "brightgreen"},
+		{[]Question{held}, false, "1/1", "yellow"},
+		{[]Question{held, unknown}, true, "1/2", "yellow"},
+		{[]Question{held, violated}, false, "1/2", "red"},
+		{nil, true, "–", "yellow"},
+	} {
+		text, err := (&Result{Questions: x.questions}).Badge(x.complete)
+		var got badge
+		if err = errors.Join(err, json.Unmarshal(text, &got)); err != nil || got != (badge{1, "lockbench", x.message, x.color}) {
+			t.Errorf("%+v, complete %t: %s (%v)", x.questions, x.complete, text, err)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,25 +128,4 @@ generated: `+"`lockbench matrix --versions bad`"+` measures it again. %d of %d d
 		}
 	}
 	return []byte(b.String())
-}
-
-// badge is a badge in the format of shields.io's endpoint.
-type badge struct {
-	Schema  int    `json:"schemaVersion"`
-	Label   string `json:"label"`
-	Message string `json:"message"`
-	Color   string `json:"color"`
-}
-
-// badge returns the badge of the library's current version in its default setting.
-func (l library) badge() ([]byte, error) {
-	now := l.Current()
-	r := now[0]
-	for _, other := range now {
-		if other.Default {
-			r = other
-		}
-	}
-	color := map[string]string{"good": "brightgreen", "bad": "red", "unsure": "yellow"}[string(r.Tone)]
-	return json.Marshal(badge{1, "lockbench", r.Score, color})
 }

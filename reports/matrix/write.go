@@ -25,7 +25,7 @@ func Write(dir string) ([]*Result, error) {
 		return nil, fmt.Errorf("write pages: %w", err)
 	}
 	for _, l := range v.Libraries {
-		if files[l.Name+"/badge.json"], err = l.badge(); err != nil {
+		if files[l.Name+"/"+BadgeName], err = l.badge(); err != nil {
 			return nil, err
 		}
 	}

@@ -274,7 +274,7 @@ func explorer() ([]string, error) {
 
 func (x *exploration) report(ctx context.Context, result *explore.Result) error {
 	text := explored(result, x.dir, x.worker)
-	err := x.keep(result, text)
+	err := cmp.Or(x.keep(result, text), x.badge(result, ctx.Err() != nil))
 	if err != nil {
 		return console.Environment(err, "choose another folder with --out")
 	}

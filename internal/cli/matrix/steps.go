@@ -20,6 +20,7 @@ import (
 	"lockbench/impls/libraries"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
+	cliexplore "lockbench/internal/cli/explore"
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/world/children"
 	"lockbench/reports/matrix"
@@ -186,10 +187,9 @@ func (t *test) search(ctx context.Context) error {
 		return nil
 	}
 	l := found.Locks[0]
-	for _, p := range l.Properties {
-		searched := matrix.Searched{Property: p.Property, Checked: p.Expected, Violated: p.Fails, Shown: l.Shown(p.Property)}
-		if t.result.AddSearched(searched); p.Fails > 0 && searched.Shown {
-			s.Violated = append(s.Violated, p.Property)
+	for _, one := range cliexplore.Searched(l) {
+		if t.result.AddSearched(one); one.Violated > 0 && one.Shown {
+			s.Violated = append(s.Violated, one.Property)
 		}
 	}
 	t.result.Steps = append(t.result.Steps, s)

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/reports/format"
+	"lockbench/reports/matrix"
+	report "lockbench/reports/run"
 	"lockbench/workloads"
 )
 
@@ -45,7 +48,7 @@ violation was expected and not detected; 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.run(cmd.Context()), r.inapplicable(stated))
+			return errors.Join(r.run(cmd.Context()), r.badge(), r.inapplicable(stated))
 		},
 	}
 	fl := cmd.Flags()
@@ -82,7 +85,7 @@ func (f *flags) verify(cmd *cobra.Command, file string) (*Runner, []impls.Expect
 	if err != nil {
 		return nil, nil, err
 	}
-	f.name = "chosen"
+	f.name = "verify"
 	r := &Runner{flags: f}
 	var left []string
 	if r.cells, left = trial.Fitting(plan, f.servers.How, f.servers.Remote); len(left) > 0 && file != "" {
@@ -210,6 +213,24 @@ func (c expected) cells(of impls.Impl) ([]trial.Cell, error) {
 		cells = append(cells, plan...)
 	}
 	return cells, nil
+}
+
+// badge writes the badge of the lock to the result folder.
+func (r *Runner) badge() error {
+	if r.results == nil { // there are no results, because the method run has returned an error
+		return nil
+	}
+	var own matrix.Result
+	own.Add(r.results)
+	t := r.results.Tally
+	text, err := own.Badge(len(r.results.Gaps)+t.XPass+t.Disagreements == 0 && !r.results.Run.Interrupted)
+	if err == nil {
+		err = report.WriteFile(filepath.Join(r.dir, matrix.BadgeName), text)
+	}
+	if err != nil {
+		return console.Environment(err, "choose another folder with --out")
+	}
+	return nil
 }
 
 // inapplicable returns an error if a property with an expectation in the file was not applicable. Such an expectation
