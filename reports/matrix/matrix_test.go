@@ -58,19 +58,20 @@ func TestStateOfMissing(t *testing.T) {
 }
 
 func TestAdd(t *testing.T) {
-	cell := func(property string, expected histories.Expected, result checker.Result) run.Observation {
-		return run.Observation{Property: property, Workload: "counter", Fault: "none", Expected: expected, Result: result}
+	cell := func(property string, expected histories.Expected, observed checker.Observed) run.Observation {
+		return run.Observation{Property: property, Workload: "counter", Fault: "none", Expected: expected, Observed: observed}
 	}
 	r := &Result{}
 	violated := r.Add(&run.Results{
 		Cells: []run.Observation{
-			cell("lease-exclusion", histories.ToHold, checker.Pass), cell("lease-exclusion", histories.ToHold, checker.Fail),
-			cell("lease-exclusion", histories.ToHold, checker.Fail), cell("progress", histories.ToHold, checker.Inconclusive),
-			cell("fencing", histories.ToHold, checker.Result(0)), cell("recovery", histories.Unspecified, checker.Fail),
+			cell("lease-exclusion", histories.ToHold, checker.Held), cell("lease-exclusion", histories.ToHold, checker.Violated),
+			cell("lease-exclusion", histories.ToHold, checker.Violated), cell("progress", histories.ToHold, checker.Undecided),
+			cell("fencing", histories.ToHold, checker.NotApplicable), cell("recovery", histories.Unspecified, checker.Violated),
+			cell("renewal", histories.Unspecified, checker.Violated), cell("no-orphan", histories.ToBeViolated, checker.Violated),
 		},
 		Trials: []run.Trial{{Dir: "a/001", State: run.Judged, SHA256: "1"}, {Dir: "a/002"}},
-	})
-	if !slices.Equal(violated, []string{"lease-exclusion"}) || len(r.Questions) != 2 || len(r.Histories) != 1 {
+	}, "renewal")
+	if !slices.Equal(violated, []string{"lease-exclusion", "renewal"}) || len(r.Questions) != 3 || len(r.Histories) != 1 {
 		t.Errorf("violated %v, questions %+v, histories %+v", violated, r.Questions, r.Histories)
 	}
 	if got := r.Questions[0]; got.Held != 1 || got.Violated != 2 || len(got.In) != 2 {
@@ -78,7 +79,7 @@ func TestAdd(t *testing.T) {
 	}
 	r.AddSearched(Searched{Property: "progress", Checked: 5, Violated: 1})
 	r.AddSearched(Searched{Property: "fencing"})
-	if got := r.Questions[1]; got.Held != 4 || got.Unconfirmed != 1 || got.Inconclusive != 1 || len(r.Questions) != 2 {
+	if got := r.Questions[1]; got.Held != 4 || got.Unconfirmed != 1 || got.Inconclusive != 1 || len(r.Questions) != 3 {
 		t.Errorf("%+v in %+v", got, r.Questions)
 	}
 }

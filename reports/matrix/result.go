@@ -204,18 +204,19 @@ func (r *Result) question(property string) *Question {
 }
 
 // Add adds the results of a run to the questions, and its histories and figures. It returns the properties that were violated.
-func (r *Result) Add(of *run.Results) (violated []string) {
+// A property counts if it was expected to hold. The property asked counts in any case: that of a known defect, or "".
+func (r *Result) Add(of *run.Results, asked string) (violated []string) {
 	for _, o := range of.Cells {
-		if o.Expected != histories.ToHold {
+		if o.Expected != histories.ToHold && (o.Expected != histories.Unspecified || o.Property != asked) {
 			continue
 		}
 		q := r.question(o.Property)
-		switch o.Result {
-		case checker.Pass:
+		switch o.Observed {
+		case checker.Held:
 			q.Held++
-		case checker.Inconclusive:
+		case checker.Undecided:
 			q.Inconclusive++
-		case checker.Fail:
+		case checker.Violated:
 			q.Violated++
 			q.In = append(q.In, o.Where())
 			violated = append(violated, o.Property)

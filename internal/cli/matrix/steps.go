@@ -156,17 +156,17 @@ func (t *test) detected() bool {
 // scenes verifies the lock in its default workloads and under its default faults.
 func (t *test) scenes(ctx context.Context) {
 	if n := profiles[t.profile].Trials; n > 0 {
-		t.verify(ctx, matrix.Scenes, "--trials", strconv.Itoa(n))
+		t.verify(ctx, matrix.Scenes, "", "--trials", strconv.Itoa(n))
 	}
 }
 
-// verify runs lockbench verify and adds its results.
-func (t *test) verify(ctx context.Context, name string, flags ...string) {
+// verify runs lockbench verify and adds its results. The property asked counts even if nothing is expected of it; it may be "".
+func (t *test) verify(ctx context.Context, name, asked string, flags ...string) {
 	s, dir := t.execute(ctx, name, append([]string{"verify", "--library", t.choice.String(), "--servers", "local"}, flags...))
 	var results run.Results
 	if err := readJSON(filepath.Join(dir, run.ResultsName), &results); err != nil {
 		fail(&s, err)
-	} else if s.Violated = t.result.Add(&results); len(results.Gaps) > 0 && s.Exit == console.ExitEnvironment {
+	} else if s.Violated = t.result.Add(&results, asked); len(results.Gaps) > 0 && s.Exit == console.ExitEnvironment {
 		s.Problem = "" // some trials were discarded; the others count
 	}
 	t.result.Steps = append(t.result.Steps, s)
@@ -231,7 +231,7 @@ func (t *test) known(ctx context.Context) error {
 	switch {
 	case !ok || l.SettingOf(bad).Name != t.choice.Setting.Name:
 	case bad.ShownBy != "":
-		t.verify(ctx, matrix.Known, strings.Fields(bad.ShownBy)...)
+		t.verify(ctx, matrix.Known, bad.Question, strings.Fields(bad.ShownBy)...)
 	case bad.Case != "":
 		return t.replay(ctx, l, bad)
 	}
