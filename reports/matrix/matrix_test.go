@@ -116,7 +116,7 @@ func sample() []*Result {
 		Default: true, Profile: "quick/1", Measured: at, NotRun: "cargo is missing"}
 	return []*Result{
 		bad, one("1.10.0", "fixed", first, []Step{clean}, Question{Property: "renewal", Held: 5}),
-		one("2.0.0", "bad", second, []Step{clean}, Question{Property: "lease-exclusion", Held: 9}),
+		one("2.0.0", "bad", second, []Step{{Name: Scenes, Violated: []string{"progress"}}}, Question{Property: "lease-exclusion", Held: 9}), // the fixed version violates it too
 		one("2.1.0", "fixed", second, []Step{{Name: Scenes, Violated: []string{"progress"}}}, Question{Property: "progress", Violated: 1}),
 		now, absent,
 	}

@@ -195,7 +195,7 @@ func (v view) verdict(all []*Result) html.Verdict {
 	}
 	caught, accused := 0, 0
 	for _, p := range v.Pairs {
-		if p.Found() != "" {
+		if p.Detected() {
 			caught++
 		}
 		if p.Fixed != nil && len(p.Fixed.Failed()) > 0 {

@@ -39,35 +39,55 @@ func (p pair) Versions() string {
 	return p.Bad.Version + " → " + p.Bad.Defect.Fixed
 }
 
-// Found returns the name of the first step that detected a violation in the bad version, or "".
-func (p pair) Found() string {
-	for _, s := range p.Bad.Steps {
-		if len(s.Violated) > 0 {
-			return s.Name
-		}
+// Violated returns the properties that a step found violated in the bad version, without those that the fixed version violates
+// too: they do not show this defect.
+func (p pair) Violated(s Step) []string {
+	var also []string
+	if p.Fixed != nil {
+		also = p.Fixed.Failed()
 	}
-	return ""
+	return slices.DeleteFunc(slices.Clone(s.Violated), func(property string) bool { return slices.Contains(also, property) })
 }
 
-// Step returns the step that detected the violation, or nil.
-func (p pair) Step() *Step { return p.Bad.Step(p.Found()) }
+// Step returns the first step that detected the defect, or nil.
+func (p pair) Step() *Step {
+	for i, s := range p.Bad.Steps {
+		if len(p.Violated(s)) > 0 {
+			return &p.Bad.Steps[i]
+		}
+	}
+	return nil
+}
 
-// Within returns the time from the start of the first step to the end of the one that detected a violation.
+// Detected reports whether a step detected the defect.
+func (p pair) Detected() bool { return p.Step() != nil }
+
+// Properties returns the properties that show the defect.
+func (p pair) Properties() []string {
+	if s := p.Step(); s != nil {
+		return p.Violated(*s)
+	}
+	return nil
+}
+
+// Within returns the time from the start of the first step to the end of the one that detected the defect.
 func (p pair) Within() string {
 	seconds := 0.0
 	for _, s := range p.Bad.Steps {
 		seconds += s.Seconds
-		if len(s.Violated) > 0 {
+		if len(p.Violated(s)) > 0 {
 			return fmt.Sprintf("%.0f s", seconds)
 		}
 	}
 	return format.None
 }
 
-// Command returns the command that shows the violation. A counterexample is the shortest.
+// Command returns the command that shows the defect: the one for a counterexample, or that of the step.
 func (p pair) Command() string {
 	for _, c := range p.Bad.Counterexamples {
-		return c.Command
+		if slices.Contains(p.Properties(), c.Property) {
+			return c.Command
+		}
 	}
 	if s := p.Step(); s != nil {
 		return s.Command
@@ -93,7 +113,7 @@ func (v view) trackRecord() []byte {
 	var b strings.Builder
 	caught := 0
 	for _, p := range v.Pairs {
-		if p.Found() != "" {
+		if p.Detected() {
 			caught++
 		}
 	}
@@ -103,7 +123,8 @@ Published defects of lock libraries, and what lockbench finds in the version wit
 generated: `+"`lockbench matrix --versions bad`"+` measures it again. %d of %d defects were detected.
 
 - *Scenes* are the default workloads and faults of `+"`lockbench verify`"+`, *search* is `+"`lockbench explore`"+`, and *known* is a scene or a case
-  that was chosen by hand for this defect, which runs only if the others found nothing.
+  that was chosen by hand for this defect. It runs only if the others found nothing, or in the profile known.
+- A defect counts as detected if the bad version violates a property that the fixed version does not violate.
 - *Within* is the time from the first trial to the end of the step that detected a violation.
 - The command shows the violation with the bad version. With the number of the fixed version it shows none.
 
@@ -111,13 +132,9 @@ generated: `+"`lockbench matrix --versions bad`"+` measures it again. %d of %d d
 |---|---|---|---|---|--:|---|
 `, caught, len(v.Pairs))
 	for _, p := range v.Pairs {
-		violated := format.None
+		violated, found := format.None, "not detected"
 		if s := p.Step(); s != nil {
-			violated = format.Joined(s.Violated)
-		}
-		found := p.Found()
-		if found == "" {
-			found = "not detected"
+			violated, found = format.Joined(p.Properties()), s.Name
 		}
 		b.WriteString(format.TableLine([]string{p.Bad.Library, p.Bad.Defect.Summary, p.Versions(), found, violated, p.Within(), p.Clean()}) + "\n")
 	}

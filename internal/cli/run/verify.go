@@ -221,7 +221,7 @@ func (r *Runner) badge() error {
 		return nil
 	}
 	var own matrix.Result
-	own.Add(r.results)
+	own.Add(r.results, "")
 	t := r.results.Tally
 	text, err := own.Badge(len(r.results.Gaps)+t.XPass+t.Disagreements == 0 && !r.results.Run.Interrupted)
 	if err == nil {
