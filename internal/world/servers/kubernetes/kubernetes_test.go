@@ -62,7 +62,7 @@ func TestKubernetes(t *testing.T) {
 	if got := request(t, http.MethodGet, leases+"/k", ""); got != http.StatusOK {
 		t.Errorf("an acknowledged write is lost after a restart: status %d", got)
 	}
-	if err := n.EndSession(t.Context(), "k"); err == nil {
+	if err := n.EndSession(t.Context(), "k", servers.Holder); err == nil {
 		t.Error("EndSession succeeded, although there are no sessions")
 	}
 }
