@@ -109,10 +109,11 @@ func sample() []*Result {
 	bad := one("1.9.0", "bad", first, []Step{clean, found}, Question{Property: "renewal", Held: 3, Violated: 2}, Question{Property: "lease-exclusion", Held: 9})
 	bad.Counterexamples = []Counterexample{{"renewal", "1.9.0-renewal.json", "1.9.0-renewal.svg", 9, 10, "lockbench replay --library sample@1.9.0 1.9.0-renewal.json"}}
 	now := one("2.2.0", "bad", open, []Step{clean}, Question{Property: "lease-exclusion", Held: 40}, Question{Property: "renewal", Held: 12})
+	now.Latest = true
 	now.Figures = &Figures{8, 161.2, 0.99, 60_900_000,
 		figures.Distribution{N: 72, Max: 60_900_000, Curve: []figures.Percentile{{Rank: 0.5, NS: 41_000_000}, {Rank: 0.8, NS: 45_600_000}}},
 		figures.Distribution{N: 72, Max: 7e6, Percentiles: []figures.Percentile{{Rank: 0.5, NS: 1_700_000}}}}
-	absent := &Result{Format: Format, Library: "other", Language: "rust", Package: "other", Store: "redis", Version: "1.0.0", Kind: "current", Setting: "other",
+	absent := &Result{Format: Format, Library: "other", Language: "rust", Package: "other", Store: "redis", Version: "1.0.0", Kind: "current", Setting: "other", Latest: true,
 		Default: true, Profile: "quick/1", Measured: at, NotRun: "cargo is missing"}
 	return []*Result{
 		bad, one("1.10.0", "fixed", first, []Step{clean}, Question{Property: "renewal", Held: 5}),

@@ -112,11 +112,11 @@ type library struct {
 // Page returns the name of the library's page.
 func (l library) Page() string { return l.Name + "/index.html" }
 
-// Current returns the rows of the current version, or of the newest one.
+// Current returns the rows of the latest release, or of the newest version that was tested.
 func (l library) Current() []row {
 	newest := l.Rows[len(l.Rows)-1].Version
 	for _, r := range l.Rows {
-		if r.Kind == "current" {
+		if r.Latest {
 			newest = r.Version
 		}
 	}
@@ -164,14 +164,19 @@ func newView(all []*Result) view {
 	return v
 }
 
-// verdict returns the headline: how many libraries pass every question in their current version.
+// verdict returns the headline: how many libraries pass every question in their latest release.
 func (v view) verdict(all []*Result) html.Verdict {
 	said := html.Verdict{Tone: html.Good}
-	passing := 0
+	passing, tested := 0, 0
 	var failing []string
 	for _, l := range v.Libraries {
 		worst := html.Good
-		for _, r := range l.Current() {
+		now := l.Current()
+		if !now[0].Latest {
+			continue
+		}
+		tested++
+		for _, r := range now {
 			switch {
 			case r.Tone == html.Bad:
 				worst = html.Bad
@@ -186,11 +191,11 @@ func (v view) verdict(all []*Result) html.Verdict {
 			failing = append(failing, l.Name)
 		}
 	}
-	said.Headline = fmt.Sprintf("%d of %d lock libraries pass every question asked of their current version.", passing, len(v.Libraries))
+	said.Headline = fmt.Sprintf("%d of %d lock libraries pass every question asked of their latest release.", passing, tested)
 	if len(failing) > 0 {
 		said.Tone = html.Bad
 		said.Headline += fmt.Sprintf(" A promise was violated by %s.", format.Joined(failing))
-	} else if passing < len(v.Libraries) {
+	} else if passing < tested {
 		said.Tone = html.Unsure
 	}
 	caught, accused := 0, 0

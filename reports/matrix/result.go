@@ -33,6 +33,7 @@ type Result struct {
 	Store    string    `json:"store"`
 	Version  string    `json:"version"`
 	Kind     string    `json:"kind"`    // "bad", "fixed" or "current"; "": a version that the library's description does not list
+	Latest   bool      `json:"latest,omitempty"` // whether it was the newest release that the library's description lists
 	Setting  string    `json:"setting"` // name of the lock in histories and cases
 	About    string    `json:"about,omitempty"`
 	Default  bool      `json:"default,omitempty"` // whether the setting is the default of the library

@@ -137,7 +137,7 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 func describe(c libraries.Choice) *matrix.Result {
 	l, v := c.Library, c.Version
 	r := &matrix.Result{Format: matrix.Format, Library: l.Name, Language: l.Language, Package: l.Package, Store: l.Store,
-		Version: v.Version, Kind: v.State, Setting: c.Setting.Name, About: c.Setting.About, Default: c.Setting.Name == l.Settings[0].Name}
+		Version: v.Version, Kind: v.State, Latest: v.Version == l.Latest().Version, Setting: c.Setting.Name, About: c.Setting.About, Default: c.Setting.Name == l.Settings[0].Name}
 	bad, ok := l.DefectOf(v)
 	switch ok = ok && l.SettingOf(bad).Name == c.Setting.Name; {
 	case ok:
