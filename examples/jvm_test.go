@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"lockbench/impls/libraries"
 	"lockbench/internal/world/servers"
 )
 
@@ -77,17 +78,38 @@ func TestJavaLibrary(t *testing.T) {
 	library(t, []string{"java", "-cp", dir, "Scripted"})
 }
 
-// TestJavaAdapters tests the adapters in Java with their libraries and servers.
+// installed installs the current version of a library in impls/libraries and returns the command of its worker. If the library cannot be
+// installed, for example without a network, it skips the test, unless LOCKBENCH_REQUIRE names the tool.
+func installed(t *testing.T, library, tool, compilerError string) []string {
+	t.Helper()
+	skipSlowBuild(t)
+	c, err := libraries.Find(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	folder, err := libraries.Install(t.Context(), c, &log)
+	if bytes.Contains(log.Bytes(), []byte(compilerError)) {
+		t.Fatalf("%v\n%s", err, &log)
+	}
+	if err != nil {
+		need(t, tool, err.Error())
+	}
+	return []string{"/bin/sh", "-c", "exec " + c.Command(folder)}
+}
+
+// TestJavaAdapters tests two adapters in Java with their libraries and servers.
 func TestJavaAdapters(t *testing.T) {
 	t.Parallel()
 	t.Run("curator", func(t *testing.T) {
 		t.Parallel()
-		adapter{name: "curator", store: servers.ZooKeeper, lost: true, reentrant: true, command: maven(t, "curator", "CuratorWorker")}.check(t)
+		command := installed(t, "curator", "maven", ".java:")
+		adapter{name: "curator-java-mutex", store: servers.ZooKeeper, lost: true, reentrant: true, command: command}.check(t)
 	})
 	t.Run("redisson", func(t *testing.T) {
 		t.Parallel()
 		local(t)
-		adapter{name: "redisson-rlock", store: servers.Redis, reentrant: true, command: maven(t, "redisson", "RedissonWorker")}.check(t)
+		adapter{name: "redisson-java-lock", store: servers.Redis, reentrant: true, command: installed(t, "redisson", "maven", ".java:")}.check(t)
 	})
 }
 
@@ -112,11 +134,4 @@ func short(t *testing.T, file string, most int) {
 	if lines := strings.Count(string(text), "\n"); lines > most || lines < 15 {
 		t.Errorf("%s has %d lines, at most %d", file, lines, most)
 	}
-}
-
-// TestShortInJava checks that each adapter in Java has at most 50 lines. Both adapters support nested acquires, and the
-// one for Curator also reports lost holds.
-func TestShortInJava(t *testing.T) {
-	short(t, "curator/src/main/java/CuratorWorker.java", 50)
-	short(t, "redisson/src/main/java/RedissonWorker.java", 50)
 }
