@@ -1,5 +1,5 @@
 // Lets lockbench test the method execute of Medusa's Redis locking provider. It runs a function while it holds a lock.
-import { serve, Grant, NotHeld } from "./lockbench-worker.mjs";
+import { serve, Busy, Grant, NotHeld } from "./lockbench-worker.mjs";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Redis } from "ioredis";
 import redisLock from "@medusajs/locking-redis/dist/services/redis-lock.js";
@@ -38,7 +38,7 @@ await serve({
     for (const end = wait < 0 ? Infinity : performance.now() + wait; ;) {
       const granted = await execute(key, ttl, end - performance.now()).catch((error) => error);
       if (granted instanceof Grant) return granted;
-      if (performance.now() >= end) throw granted;
+      if (performance.now() >= end) throw granted.message.startsWith("Timed-out") ? new Busy() : granted;
     }
   },
   async release(grant) {
