@@ -32,9 +32,9 @@ type Result struct {
 	Package  string    `json:"package"`
 	Store    string    `json:"store"`
 	Version  string    `json:"version"`
-	Kind     string    `json:"kind"`    // "bad", "fixed" or "current"; "": a version that the library's description does not list
+	Kind     string    `json:"kind"`             // "bad", "fixed" or "current"; "": a version that the library's description does not list
 	Latest   bool      `json:"latest,omitempty"` // whether it was the newest release that the library's description lists
-	Setting  string    `json:"setting"` // name of the lock in histories and cases
+	Setting  string    `json:"setting"`          // name of the lock in histories and cases
 	About    string    `json:"about,omitempty"`
 	Default  bool      `json:"default,omitempty"` // whether the setting is the default of the library
 	Defect   *Defect   `json:"defect,omitempty"`  // for a bad version, and for the version that fixed it
