@@ -50,6 +50,7 @@ func TestStateOfMissing(t *testing.T) {
 		{Result{Steps: []Step{{Name: Scenes}}}, Unsupported},
 		{Result{Steps: []Step{{Name: Scenes}, {Name: Search, Problem: "no server"}}}, NotRun},
 		{Result{NotRun: "mvn is missing"}, NotRun},
+		{Result{Steps: []Step{{Name: Known}}}, NotRun},
 	} {
 		if got := x.r.State("fencing"); got != x.want {
 			t.Errorf("%+v: %s, want %s", x.r, got, x.want)

@@ -24,7 +24,7 @@ var looks = map[State]html.Key{
 	Fail:         {Badge: html.Badge{Class: "result-fail", Symbol: "✗", Word: "FAIL"}, Means: "violated, and it was expected to hold"},
 	Inconclusive: {Badge: html.Badge{Class: "result-inconclusive", Symbol: "?", Word: "inconclusive"}, Means: "a violation did not show again, or more than a tenth of the checks have no verdict"},
 	Unsupported:  {Badge: html.Badge{Class: "result-observed", Symbol: format.None, Word: "unsupported"}, Means: "the library does not promise it"},
-	NotRun:       {Badge: html.Badge{Class: "result-observed", Symbol: "○", Word: "not run"}, Means: "a step has no result"},
+	NotRun:       {Badge: html.Badge{Class: "result-observed", Symbol: "○", Word: "not run"}, Means: "not in the profile, or a step has no result"},
 }
 
 // cell is the answer to one question, as the pages show it.

@@ -137,14 +137,15 @@ func (q Question) State() State {
 	return Pass
 }
 
-// State returns the state of a property. A property that no check expected to hold is unsupported, unless a step has no result.
+// State returns the state of a property. A property that no check expected to hold is unsupported, unless a step has no result or the
+// scenes were not run.
 func (r *Result) State(property string) State {
 	for _, q := range r.Questions {
 		if q.Property == property {
 			return q.State()
 		}
 	}
-	if r.NotRun != "" || slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Problem != "" }) {
+	if r.NotRun != "" || r.Step(Scenes) == nil || slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Problem != "" }) {
 		return NotRun
 	}
 	return Unsupported
