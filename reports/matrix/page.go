@@ -192,6 +192,9 @@ func (v view) verdict(all []*Result) html.Verdict {
 		}
 	}
 	said.Headline = fmt.Sprintf("%d of %d lock libraries pass every question asked of their latest release.", passing, tested)
+	if tested == 0 {
+		said.Tone, said.Headline = html.Unsure, "No latest release was tested."
+	}
 	if len(failing) > 0 {
 		said.Tone = html.Bad
 		said.Headline += fmt.Sprintf(" A promise was violated by %s.", format.Joined(failing))
