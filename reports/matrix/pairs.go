@@ -14,6 +14,17 @@ type pair struct {
 	Fixed *Result // nil: not measured
 }
 
+// Undetected returns the bad versions among results whose defect was not detected, although a property covers it.
+func Undetected(all []*Result) []*Result {
+	var missed []*Result
+	for _, p := range pairs(all) {
+		if !p.Detected() && p.Bad.NotRun == "" && p.Bad.Defect.Question != "none" {
+			missed = append(missed, p.Bad)
+		}
+	}
+	return missed
+}
+
 func pairs(all []*Result) []pair {
 	var found []pair
 	for _, bad := range all {

@@ -181,6 +181,7 @@ func (f *flags) print(ctx context.Context, w io.Writer, all []*matrix.Result, ch
 	if err != nil {
 		return console.Environment(err, "standard output cannot be written to")
 	}
+	missed := matrix.Undetected(all)
 	found := console.Codes{console.ExitInterrupted: ctx.Err() != nil}
 	var missing []error
 	for _, r := range shown {
@@ -189,8 +190,8 @@ func (f *flags) print(ctx context.Context, w io.Writer, all []*matrix.Result, ch
 			missing = append(missing, fmt.Errorf("%s@%s was not tested: %s", r.Setting, r.Version, r.NotRun))
 		case r.Kind != libraries.Bad:
 			found[console.ExitFail] = found[console.ExitFail] || failed
-		case r.Defect.Question != "none":
-			found[console.ExitXPass] = found[console.ExitXPass] || !slices.ContainsFunc(r.Steps, func(s matrix.Step) bool { return len(s.Violated) > 0 })
+		case slices.Contains(missed, r):
+			found[console.ExitXPass] = true
 		}
 	}
 	if err := found.Err(); err != nil || missing == nil {

@@ -280,6 +280,8 @@ func (t *test) execute(ctx context.Context, name string, args []string) (s matri
 	switch {
 	case err != nil:
 		s.Problem = err.Error()
+	case s.Exit == console.ExitInterrupted:
+		s.Problem = "interrupted at the time limit of the profile"
 	case s.Exit == console.ExitEnvironment, s.Exit == console.ExitInternal, s.Exit < 0:
 		s.Problem = lastLine(dir + ".txt")
 	}
