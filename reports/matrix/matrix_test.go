@@ -172,7 +172,8 @@ func TestPages(t *testing.T) {
 		"index.html": {"1 of 2 lock libraries pass", "detected: 1 of 3", "violate a property: 1", `href="sample/index.html"`, "2.2.0", "✗ renewal", "not detected"},
 		"sample/index.html": {"sample 2.2.0 passes 2 of 2 questions", `src="1.9.0-renewal.svg"`, "shown again in 9 of 10 trials", "161",
 			"Half of the contended grants of sample took at most 41.0 ms", "A refresh &lt;creates&gt; the key"},
-		"other/index.html": {"cargo is missing"},
+		"other/index.html": {"cargo is missing", `href="../style.css"`},
+		"style.css":        {".libraries td", "--ground"},
 	} {
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {

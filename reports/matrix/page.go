@@ -60,7 +60,7 @@ func (q Question) Counts() string {
 // row is one version of a library in one setting.
 type row struct {
 	*Result
-	Name  template.HTML // name of the setting; in the matrix, a link to the library's page
+	Link  string // page of the library; "": no link
 	Cells []cell
 	Score string // such as 13/14
 	Tone  html.Tone
@@ -68,7 +68,7 @@ type row struct {
 
 func rowOf(r *Result, asked []string) row {
 	passed, all := r.Tally()
-	v := row{Result: r, Name: template.HTML(template.HTMLEscapeString(r.Setting)), Score: fmt.Sprintf("%d/%d", passed, all), Tone: toneOf(r)}
+	v := row{Result: r, Score: fmt.Sprintf("%d/%d", passed, all), Tone: toneOf(r)}
 	if all == 0 {
 		v.Score = format.None
 	}
@@ -91,7 +91,7 @@ func toneOf(r *Result) html.Tone {
 
 // Linked returns the row with a link to the page of its library.
 func (r row) Linked() row {
-	r.Name = template.HTML(fmt.Sprintf(`<a href="%s/index.html">%s</a>`, template.HTMLEscapeString(r.Library), r.Name))
+	r.Link = r.Library + "/index.html"
 	return r
 }
 
@@ -298,7 +298,13 @@ func (l library) latency() charts.Chart {
 	return c
 }
 
-// pages returns the HTML pages, by their paths with slashes.
+// Root returns the path from the page of a library to the folder of all results.
+func (libraryView) Root() string { return "../" }
+
+// Root returns the path from the matrix to the folder of all results.
+func (view) Root() string { return "" }
+
+// pages returns the HTML pages and their style sheet, by their paths with slashes.
 func (v view) pages() (map[string][]byte, error) {
 	funcs := template.FuncMap{
 		"median": median,
@@ -307,7 +313,11 @@ func (v view) pages() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages := map[string][]byte{"index.html": index}
+	own, err := templates.ReadFile("templates/matrix.css")
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string][]byte{"index.html": index, "style.css": slices.Concat([]byte(html.Style()), own)}
 	for _, l := range v.Libraries {
 		if pages[l.Page()], err = html.Page(templates, funcs, v.library(l), "templates/rows.html.tmpl", "templates/library.html.tmpl"); err != nil {
 			return nil, err
