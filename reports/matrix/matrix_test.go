@@ -190,6 +190,19 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestClean checks what the pages say about a fixed version: it is clean only if something was asked of it.
+func TestClean(t *testing.T) {
+	held, violated := Question{Property: "progress", Held: 1}, Question{Property: "progress", Violated: 1}
+	for want, fixed := range map[string]*Result{
+		"clean": {Questions: []Question{held}}, "not asked": {}, "violates progress": {Questions: []Question{violated}}, "not run": {NotRun: "no network"},
+	} {
+		p := pair{Bad: &Result{Defect: &Defect{Fixed: "2"}}, Fixed: fixed}
+		if got := p.Clean(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestReadDamaged(t *testing.T) {
 	dir, _ := writeSample(t)
 	if err := run.WriteFile(filepath.Join(dir, "sample", "3.0.0.json"), []byte(`{"lockbench_library":1,`)); err != nil {

@@ -264,6 +264,10 @@ func (v view) library(l library) libraryView {
 			of.Verdict.Tone = r.Tone
 		}
 	}
+	if !l.Current()[0].Latest {
+		of.Verdict.Tone = html.Unsure
+		parts = append(parts, "The latest release was not tested.")
+	}
 	of.Verdict.Headline, of.Verdict.Rest = parts[0], strings.Join(parts[1:], " ")
 	var all []*Result
 	for _, r := range l.Rows {

@@ -116,6 +116,9 @@ func (p pair) Clean() string {
 	case len(p.Fixed.Failed()) > 0:
 		return "violates " + format.Joined(p.Fixed.Failed())
 	}
+	if _, asked := p.Fixed.Tally(); asked == 0 {
+		return "not asked"
+	}
 	return "clean"
 }
 
