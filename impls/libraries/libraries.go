@@ -9,11 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"lockbench/impls/worker"
 )
 
 //go:embed go/*/* java/*/* node/*/* python/*/* rust/*/*
@@ -72,17 +73,7 @@ func (c Choice) String() string { return c.Setting.Name + "@" + c.Version.Versio
 
 // Command returns the shell command that starts the worker. folder is the folder that Install returned.
 func (c Choice) Command(folder string) string {
-	return strings.TrimSpace(strings.ReplaceAll(c.Library.Start, "{folder}", quote(folder)) + " " + c.Setting.Argument)
-}
-
-var plain = regexp.MustCompile(`^[\w./+-]+$`)
-
-// quote quotes a path for a shell, if necessary.
-func quote(path string) string {
-	if plain.MatchString(path) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	return strings.TrimSpace(strings.ReplaceAll(c.Library.Start, "{folder}", worker.ShellWord(folder)) + " " + c.Setting.Argument)
 }
 
 // All returns the descriptions of all libraries, sorted by language and name.

@@ -3,6 +3,7 @@ package worker
 import (
 	"embed"
 	"io/fs"
+	"regexp"
 	"strings"
 )
 
@@ -78,4 +79,14 @@ func Library(language string) (map[string][]byte, error) {
 		return err
 	})
 	return files, err
+}
+
+var plainWord = regexp.MustCompile(`^[\w./+-]+$`)
+
+// ShellWord quotes a word of a worker's command, if necessary, so that a shell reads it as one argument.
+func ShellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

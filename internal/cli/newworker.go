@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +41,7 @@ your own lock in its place (docs/your-own-lock.md). The languages are python, no
 install  cd %s && %s
 run      lockbench run --worker %s --faults process-pause,holder-kill
 verify   lockbench verify --worker %[5]s
-`, dir, filepath.Join(dir, t.Adapter), quoted(dir), t.Install, quoted(t.Command))
+`, dir, filepath.Join(dir, t.Adapter), worker.ShellWord(dir), t.Install, worker.ShellWord(t.Command))
 			return err
 		},
 	}
@@ -67,16 +65,6 @@ func templateOf(language string) (worker.Template, error) {
 		return worker.Template{}, console.Unknown("language", language, known)
 	}
 	return all[i], nil
-}
-
-var plainWord = regexp.MustCompile(`^[\w./+-]+$`)
-
-// quoted quotes a word, if necessary, so that a shell reads it as one argument.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // writeWorker writes the files of a template to a new folder.
