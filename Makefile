@@ -2,12 +2,11 @@
 
 .PHONY: check test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
-# The slowest packages are tested without the race detector. The judge, decisions and pages use only one goroutine, and the known-broken
-# locks are copies of others with a defect. The tests of
-# internal/measure cover trials on servers. The command consists of packages that are tested with the detector. Two tests of virtual
-# time also run with the detector: it changes the order of goroutines, and histories must not depend on the order.
-RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ \
-	-e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose \
+# The slowest packages are tested without the race detector, and those that take long to compile with it. The judge, decisions and
+# pages use only one goroutine, and the known-broken locks are copies of others with a defect. Two tests of virtual time also run with
+# the detector: it changes the order of goroutines, and histories must not depend on the order.
+RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /impls/mongo$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ \
+	-e /internal/drive/trial$$ -e /internal/measure -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose \
 	-e /internal/web -e /examples -e /reports -e /internal/cli -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
@@ -17,8 +16,11 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 	go test -race -short -timeout 10m $(RACED)
 	go test -race -timeout 5m -run '^(TestRecordIsRun|TestScriptsRecordTheSame)$$' ./internal/simulate/sim
 
-test: ## all tests, without the race detector; many of them wait, so more packages than cores run at once
-	go test -p 3 ./...
+# The tests that take longest start first. They mostly wait, so more packages than cores run at once.
+SLOW = ./internal/drive/trial ./cmd/lockbench ./examples ./internal/simulate/explore ./impls/catalog
+
+test: ## all tests, without the race detector
+	go test -p 3 $(SLOW) ./...
 
 skipped: ## the tests that are skipped on this machine, and what to install
 	@go test -count=1 -v ./... 2>&1 | grep -e '--- SKIP' -e 'apt install' || echo "nothing is skipped"

@@ -133,6 +133,7 @@ func local(t *testing.T) {
 func TestProtocol(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			local(t)
 			a, b := startTwo(t, name, command(t))
 			t.Run("exclusion", func(t *testing.T) { exclusion(t, a.Lock(), b.Lock()) })
@@ -318,6 +319,7 @@ func resource(t *testing.T, r workloads.Resource) {
 func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			local(t)
 			lock := impls.Impl{Name: name, Store: servers.Redis, Deployment: servers.Single, Program: &impls.Program{Command: command(t)}}
 			s := trial.Setting{Run: "examples", Servers: servers.Local, Params: workloads.Defaults(), Trials: 1}

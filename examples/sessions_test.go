@@ -34,6 +34,7 @@ var kept = []struct {
 func TestKeptAlive(t *testing.T) {
 	for _, x := range kept {
 		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
 			a, b := startOn(t, x.store, sessionTTL, x.name, x.command(t))
 			if a.Can(worker.CanWait) != x.waits || !a.Can(worker.CanCancel) || !a.Can(worker.CanTellLoss) || !a.Can(worker.CanRenewSelf) {
 				t.Errorf("its capabilities are %q", a.Ready.Capabilities)
