@@ -70,6 +70,7 @@ const (
 	longLeases
 	cancelledContext
 	localNames
+	moreStaged
 )
 
 // also returns a separate source of random numbers for a choice. The other choices of a seed thus stay the same.
