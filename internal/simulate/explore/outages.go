@@ -142,7 +142,7 @@ func lostRelease(s *scene) faults.Plan {
 	p := s.inTurn(2 + s.rand.IntN(2))
 	p.Rest(0, 1+uint64(s.rand.IntN(2)))
 	s.params.Hold = s.randomDuration(lease/200, lease/4)
-	s.params.Duration = 2 * lease
+	s.params.Duration, s.params.Grace = lease, 2*lease // a waiter may wait without end
 	at := faults.Trigger{At: workloads.Moment{Point: workloads.Releasing}}
 	wait := s.uniqueDuration(s.randomDuration(time.Millisecond, lease/8))
 	p.Steps = []faults.Step{
@@ -160,7 +160,7 @@ func cancelledWaiter(s *scene) faults.Plan {
 	}
 	p := s.inTurn(2 + s.rand.IntN(2))
 	s.params.Hold = s.percent(lease, 30, 80)
-	s.params.Duration = 2 * lease
+	s.params.Duration, s.params.Grace = lease, 2*lease
 	at := faults.Trigger{At: workloads.Moment{Client: 1, Point: workloads.Asking}}
 	by := s.randomDuration(20*time.Millisecond, ttl/4)
 	wait := s.uniqueDuration(by + s.randomDuration(time.Millisecond, 12*by))
