@@ -130,6 +130,8 @@ type Impl struct {
 	Late           time.Duration // longest delay from the expiry of a lease until the store frees the lock; 0: negligible
 	BackOff        time.Duration // longest delay between two tries of a waiter
 	Fences         bool          // whether grants have fencing tokens
+	LocalOwners    bool          // whether owners in two processes may have the same name
+	AllowsDrift    bool          // whether a grant promises 1 % less than its lease, so that the clocks of servers may run fast
 	Expect         []Expectation
 	Open           func(Env) (Lock, error) // called once per process; nil for a lock in another program
 	Program        *Program                // nil for a lock in this program

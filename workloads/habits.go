@@ -29,12 +29,13 @@ const (
 	MeetsRenewals                // end the hold at about the time of a renewal: after a multiple of a third or a sixth of a lease
 	NestsDeeply                  // nest three levels deep; has an effect only with the habit Nests
 	HoldsTwo                     // try another key during the hold; has an effect only with several keys
+	NamesLocally                 // use the same owner names in each process, as with numbers of threads
 	habitCount                   // number of habits
 )
 
 var habitNames = []string{"tries", "times-out", "idles", "holds-long", "varies-lease", "nests", "tries-held", "renews",
 	"releases-twice", "releases-earlier", "releases-late", "repeats-release", "names-oddly",
-	"lets-expire", "meets-renewals", "nests-deeply", "holds-two"}
+	"lets-expire", "meets-renewals", "nests-deeply", "holds-two", "names-locally"}
 
 func (h Habit) String() string { return histories.NameOf(habitNames, int(h)) }
 
@@ -60,6 +61,7 @@ func HabitsOf(l impls.Impl) []Habit {
 		RepeatsRelease:  !program || l.Program.Rereleases,
 		LetsExpire:      !l.Renews && !l.Session && !l.Reentrant,
 		NestsDeeply:     l.Reentrant,
+		NamesLocally:    l.LocalOwners,
 	}
 	var all []Habit
 	for h := range habitCount {

@@ -25,6 +25,23 @@ func TestOwnerNames(t *testing.T) {
 	}
 }
 
+// TestLocalOwnerNames checks that the names of the habit NamesLocally are unique within a process, and occur in each process.
+func TestLocalOwnerNames(t *testing.T) {
+	p := Defaults()
+	p.Clients, p.Processes = 6, 2
+	seen := map[string]int{}
+	for number := range int32(6) {
+		for life := range int32(3) {
+			c := &Client{Params: &p, number: number}
+			c.habits[NamesLocally] = true
+			seen[c.ownerName(life)]++
+		}
+	}
+	if len(seen) != 9 || seen["t0.0"] != 2 || seen["t2.2"] != 2 {
+		t.Errorf("names: %v", seen)
+	}
+}
+
 // TestHabitsOf checks that HabitsOf omits each habit that even a correct lock may handle wrongly.
 func TestHabitsOf(t *testing.T) {
 	has := func(l impls.Impl, h Habit) bool {
@@ -42,6 +59,7 @@ func TestHabitsOf(t *testing.T) {
 		{impls.Impl{Renews: true}, ReleasesLate, false}, {program, RepeatsRelease, false}, {impls.Impl{}, Nests, false},
 		{impls.Impl{Reentrant: true}, Nests, true}, {impls.Impl{}, LetsExpire, true}, {impls.Impl{Renews: true}, LetsExpire, false},
 		{impls.Impl{Reentrant: true}, LetsExpire, false}, {impls.Impl{}, NestsDeeply, false}, {impls.Impl{Session: true}, VariesLease, false},
+		{impls.Impl{Reentrant: true}, NamesLocally, false}, {impls.Impl{LocalOwners: true}, NamesLocally, true},
 	} {
 		if got := has(c.lock, c.h); got != c.want {
 			t.Errorf("%+v, %s: %t", c.lock, c.h, got)

@@ -255,9 +255,12 @@ func (c *Client) expiry(h Held) time.Duration {
 }
 
 // ownerName returns an owner name of the client. The argument life is the client's number of unknown outcomes. Each
-// combination of client and life has a different name.
+// combination of client and life has a different name. With the habit NamesLocally, this is true only within a process.
 func (c *Client) ownerName(life int32) string {
 	plain := fmt.Sprintf("c%d.%d", c.number, life)
+	if c.habits[NamesLocally] {
+		plain = fmt.Sprintf("t%d.%d", int(c.number)/c.Params.Processes, life)
+	}
 	if !c.habits[NamesOddly] {
 		return plain
 	}

@@ -18,7 +18,7 @@ import (
 // Two limits remain. The lease can expire during a hold, and the lock is re-entrant only within one process.
 func ReentrantCountFixed() impls.Impl {
 	return impls.Impl{
-		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, BackOff: waiting.LongestPause,
+		Name: "reentrant-count-fixed", Store: "redis", Deployment: "single", Reentrant: true, LocalOwners: true, BackOff: waiting.LongestPause,
 		Doc: "SET NX PX with a count of re-entries in the process; the last release compares and deletes",
 		Expect: slices.Concat(expect.Answers(), expect.Prompt(),
 			expect.Excludes("only a holder by SET NX is granted again without a request, while its lease lasts"),

@@ -67,12 +67,24 @@ func kinds(s faults.Step, t sim.Trial) []string {
 			return nil // no built-in fault affects a waiter; see implied
 		}
 	case faults.Jump, faults.Drift:
-		if s.Do.By < 0 {
-			return []string{"clock-back"}
-		}
-		return []string{"clock-forward"}
+		return clockKinds(s.Do, t)
 	}
 	return kindsOf[s.Do.Verb]
+}
+
+// allowedDrift is the time per second that the clock of a server may gain if a grant promises 1 % less than its lease. The judge
+// subtracts 1 % of the promise too.
+const allowedDrift = 19 * time.Millisecond
+
+// clockKinds returns the names of the built-in faults that correspond to a change of the clocks of servers.
+func clockKinds(a faults.Action, t sim.Trial) []string {
+	switch {
+	case a.By < 0:
+		return []string{"clock-back"}
+	case a.Verb == faults.Drift && t.Lock.AllowsDrift && a.By <= allowedDrift:
+		return []string{"none"}
+	}
+	return []string{"clock-forward"}
 }
 
 // restarted returns the names of the built-in faults that correspond to a restart.

@@ -69,6 +69,8 @@ const (
 	rests
 	longLeases
 	cancelledContext
+	localNames
+	moreStaged
 )
 
 // also returns a separate source of random numbers for a choice. The other choices of a seed thus stay the same.
@@ -92,9 +94,12 @@ func (s *scene) chooseHabits() {
 	p := &s.params
 	p.Grace = 6 * p.TTL // some holds last four leases
 	for _, h := range workloads.HabitsOf(s.lock) {
-		if h != workloads.HoldsTwo && s.chance(50) {
+		if h < workloads.HoldsTwo && s.chance(50) {
 			p.Habits = append(p.Habits, h)
 		}
+	}
+	if s.lock.LocalOwners && also(p.Seed, localNames).IntN(2) == 0 {
+		p.Habits = append(p.Habits, workloads.NamesLocally)
 	}
 	if p.Habits == nil { // an empty list would mean all habits
 		p.Habits = []workloads.Habit{workloads.Idles}

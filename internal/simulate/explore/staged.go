@@ -26,6 +26,13 @@ var stages = []stage{
 	{name: "partition", fits: (*scene).rereleases, make: cutRelease},
 	{name: "slow-network", make: lateWaiter},
 	{name: "server-restart", fits: (*scene).single, make: longRestart},
+	{name: "partition", fits: (*scene).renews, make: outlived},
+	{name: "partition", fits: (*scene).grantsLate, make: lateGrant},
+	{name: "reset", fits: (*scene).notified, make: resetWaiter},
+	{name: "slow-network", fits: (*scene).repliesLate, make: lateReplies},
+	{name: "partition", fits: func(s *scene) bool { return s.cancels() && s.allows("interrupted-release") }, make: lostRelease},
+	{name: "slow-network", fits: func(s *scene) bool { return s.cancels() && s.allows("cancelled-acquire") }, make: cancelledWaiter},
+	{name: "clock-drift", fits: (*scene).drifts, make: fastServers},
 }
 
 // realStages lists further sequences of events, for real servers and processes only.
@@ -35,6 +42,8 @@ var realStages = []stage{
 	{name: "failover", fits: (*scene).replicated, make: behind},
 	{name: "partition", make: cutWaiter},
 	{name: "waiter-session-kill", fits: (*scene).endsWaiters, make: withoutSession},
+	{fits: (*scene).hasSessions, make: seldom},
+	{name: "partition", fits: (*scene).capped, make: shortened},
 }
 
 // staged returns the plan of a random sequence of events. It changes the workload and the parameters accordingly.

@@ -16,7 +16,8 @@ type strategy struct {
 	plan func(*scene) faults.Plan
 }
 
-// strategies lists the strategies for choosing a fault plan. Seed n uses strategy n modulo their number.
+// strategies lists the strategies for choosing a fault plan. Seed n uses strategy n modulo their number, in virtual time.
+// The last one is "staged".
 var strategies = []strategy{{"uniform", uniform}, {"aimed", aimed}, {"priorities", priorities}, {"staged", staged}}
 
 // Strategies returns the names of the strategies for choosing a fault plan.
@@ -54,13 +55,22 @@ func (s Subject) Store() (store string, several bool) {
 	return lock.Store, lock.Deployment == "five"
 }
 
+// strategyOf returns the strategy that a seed uses. Cases on real servers take seconds, so half of the others are staged too.
+func (s Subject) strategyOf(seed uint64) strategy {
+	n := seed % uint64(len(strategies))
+	if s.Servers != "" && also(seed, moreStaged).IntN(2) == 0 {
+		n = uint64(len(strategies)) - 1
+	}
+	return strategies[n]
+}
+
 // Choose returns the case that a seed determines, and the name of the strategy that chose its fault plan.
 func (s Subject) Choose(seed uint64) (Case, string, error) {
 	lock, err := lockNamed(s.Lock)
 	if err != nil {
 		return Case{}, "", err
 	}
-	strategy := strategies[seed%uint64(len(strategies))]
+	strategy := s.strategyOf(seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	const draws = 50
 	for range draws {

@@ -29,6 +29,9 @@ const (
 	javaLibraries = "/usr/share/java"
 )
 
+// LongestSession is the longest session timeout that a server grants. A client that requests a longer one gets this one.
+const LongestSession = 10 * time.Second
+
 // Store returns the description of ZooKeeper.
 func Store() servers.Store {
 	return servers.Store{
@@ -46,7 +49,7 @@ func Store() servers.Store {
 		Leads: leads, Counters: counters, EndSession: endSession,
 		Image: servers.Image{Name: "zookeeper:3.8.4", Port: "2181", Variable: "LOCKBENCH_ZOOKEEPER_IMAGE",
 			Environ: map[string]string{"ZOO_TICK_TIME": "200", "ZOO_MAX_CLIENT_CNXNS": "0", "ZOO_ADMINSERVER_ENABLED": "false",
-				"ZOO_4LW_COMMANDS_WHITELIST": "mntr,srvr", "ZOO_CFG_EXTRA": "minSessionTimeout=400 maxSessionTimeout=60000"}},
+				"ZOO_4LW_COMMANDS_WHITELIST": "mntr,srvr", "ZOO_CFG_EXTRA": "minSessionTimeout=400 maxSessionTimeout=" + strconv.FormatInt(LongestSession.Milliseconds(), 10)}},
 		External: access(),
 	}
 }
@@ -75,7 +78,7 @@ func configFile(p *servers.Process) string { return filepath.Join(p.Dir, "zoo.cf
 // notices an expired session within a tick. In an ensemble, each server has two additional ports, for connections to the
 // leader and for elections.
 func prepare(_ context.Context, p *servers.Process) error {
-	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=60000", "initLimit=50", "syncLimit=10",
+	lines := []string{"tickTime=200", "minSessionTimeout=400", "maxSessionTimeout=" + strconv.FormatInt(LongestSession.Milliseconds(), 10), "initLimit=50", "syncLimit=10",
 		"maxClientCnxns=0", "clientPort=" + strconv.Itoa(p.Ports[0]), "clientPortAddress=127.0.0.1", "dataDir=" + p.Dir,
 		"admin.enableServer=false", "4lw.commands.whitelist=mntr,conf"}
 	if len(p.Peers) > 2 {
