@@ -114,6 +114,9 @@ const Gone int64 = 1
 // connections.
 const Lossless int64 = 2
 
+// Delayed is like Lossless, for a fault that delays messages or cancels an operation. The client itself is not paused.
+const Delayed int64 = 3
+
 // Op is an operation. All times are measured from the start of the history.
 type Op struct {
 	Client, Life int32 // Client and Life identify a client; Life increases after an acquire or release with an unknown outcome

@@ -237,6 +237,11 @@ var mutants = []mutant{
 	{"lossnotice.go", "x.Header.ReportsLoss && !x.Header.SilentRenewals", "!x.Header.SilentRenewals"},
 	{"lossnotice.go", "op.Outcome == histories.OK:", "false:"},
 	{"lossnotice.go", "op.Outcome == histories.Refused && !refused", "false"},
+	{"lossnotice.go", "x.open[client]", "false"},
+	{"lossnotice.go", "op.Return-op.Call > noticeTime", "false"},
+	{"lossnotice.go", "op.Return-op.Call > noticeTime", "true"},
+	{"disturbance.go", "o.pause", "true"},
+	{"disturbance.go", "pause || op.Value == histories.Delayed", "pause"},
 	{"judge.go", "j.tally.settled >= settledLeast && j.tally.unsettled*2 > j.tally.settled:", "false:"},
 	{"judge.go", "j.tally.settled >= settledLeast && j.tally.unsettled*2 > j.tally.settled:", "j.tally.unsettled*2 > j.tally.settled:"},
 }

@@ -12,6 +12,7 @@ type spells struct {
 	open  []spell       // faults that have begun and have not been healed
 	ended time.Duration // end of the latest fault that was healed
 	lossy time.Duration // end of the latest fault that was healed and may have lost messages or data
+	awake time.Duration // end of the latest fault that was healed and paused the client itself
 }
 
 // spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
@@ -19,6 +20,7 @@ type spell struct {
 	name        string
 	call, begun time.Duration // call: call time of the injection; begun: return time of the injection, or StillOpen
 	lossless    bool          // the fault loses no command, no reply and no data
+	pause       bool          // the fault pauses the client itself
 }
 
 // longestLossless is the maximum duration of a pause or a delay that loses no messages. After a longer fault messages
@@ -30,7 +32,7 @@ func (f *Facts) Fault(ev histories.Event) {
 	op := ev.Op
 	s := f.faults[op.Client]
 	if s == nil {
-		s = &spells{ended: -1, lossy: -1}
+		s = &spells{ended: -1, lossy: -1, awake: -1}
 		f.faults[op.Client] = s
 	}
 	at := func(known func(spell) bool) int {
@@ -51,16 +53,20 @@ func (f *Facts) Fault(ev histories.Event) {
 			case !lossless:
 				s.lossy = op.Return
 			}
+			if s.open[i].pause {
+				s.awake = op.Return
+			}
 			s.open, s.ended = slices.Delete(s.open, i, i+1), max(s.ended, op.Return)
 			f.healed = max(f.healed, op.Return)
 		}
 	case !ev.Return:
 		f.upsets++
-		lossless := op.Value == histories.Lossless
+		pause := op.Value == histories.Lossless
+		lossless := pause || op.Value == histories.Delayed
 		if !lossless {
 			f.losses++
 		}
-		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless})
+		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause})
 	default:
 		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
 			s.open[i].begun = op.Return
@@ -128,6 +134,19 @@ func (f *Facts) faultEnd(client int32, from time.Duration) time.Duration {
 		}
 	}
 	return from
+}
+
+// pauseEnd returns the later of the given time and the end of the faults that paused the client itself. It returns Forever if
+// such a fault has not been healed.
+func (f *Facts) pauseEnd(client int32, from time.Duration) time.Duration {
+	s := f.faults[client]
+	if s == nil {
+		return from
+	}
+	if slices.ContainsFunc(s.open, func(o spell) bool { return o.pause }) {
+		return histories.Forever
+	}
+	return max(from, s.awake)
 }
 
 // finalFaultEnd is like faultEnd, but is used at the end of the history. A fault that was never healed counts as ended

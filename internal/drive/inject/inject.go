@@ -312,8 +312,10 @@ func (s *step) begin() (told func(error)) {
 	switch s.Do.Verb {
 	case faults.Kill, faults.Exit, faults.Abandon:
 		op.Value = histories.Gone
-	case faults.Stall, faults.Pause, faults.Delay, faults.GiveUp, faults.Interrupt:
+	case faults.Stall, faults.Pause:
 		op.Value = histories.Lossless
+	case faults.Delay, faults.GiveUp, faults.Interrupt:
+		op.Value = histories.Delayed
 	case faults.Reset:
 		if s.in.idle(s.Do) {
 			op.Value = histories.Lossless
