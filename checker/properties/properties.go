@@ -45,7 +45,7 @@ func All() []Property {
 			"a grant requested after another was received bears a token that is not higher, or two grants share a token",
 			func(m monitor) Judgement { return &tokens{monitor: m, open: map[int32]time.Duration{}} }, true},
 		{"reentrancy",
-			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance",
+			"an inner release frees the outer hold, re-entry by the owner is refused, the depth does not balance, or a nested grant has a new token",
 			func(m monitor) Judgement { return &reentrant{monitor: m} }, false},
 		{"renewal",
 			"a renewal is confirmed after a grant to another client or after the release, or is sent with less than a quarter of the lease left",
