@@ -114,8 +114,12 @@ const Gone int64 = 1
 // connections.
 const Lossless int64 = 2
 
-// Delayed is like Lossless, for a fault that delays messages or cancels an operation. The client itself is not paused.
-const Delayed int64 = 3
+// Delayed and Interrupted are like Lossless, but the client itself is not paused: the fault delays a message, or makes the client
+// cancel an operation.
+const (
+	Delayed     int64 = 3
+	Interrupted int64 = 4
+)
 
 // Op is an operation. All times are measured from the start of the history.
 type Op struct {

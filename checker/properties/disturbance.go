@@ -21,11 +21,15 @@ type spell struct {
 	call, begun time.Duration // call: call time of the injection; begun: return time of the injection, or StillOpen
 	lossless    bool          // the fault loses no command, no reply and no data
 	pause       bool          // the fault pauses the client itself
+	delay       bool          // the fault only delays a message
 }
 
 // longestLossless is the maximum duration of a pause or a delay that loses no messages. After a longer fault messages
 // may be lost, because client libraries close a connection that was silent for about three seconds.
 const longestLossless = 2 * time.Second
+
+// shortDelay is the longest delay of a message that explains no missing answer. It is a third of the time that clients of stores wait.
+const shortDelay = 300 * time.Millisecond
 
 // Fault records that a fault begins or ends.
 func (f *Facts) Fault(ev histories.Event) {
@@ -53,6 +57,9 @@ func (f *Facts) Fault(ev histories.Event) {
 			case !lossless:
 				s.lossy = op.Return
 			}
+			if s.open[i].delay && op.Return-s.open[i].call > shortDelay {
+				f.troubled = min(f.troubled, s.open[i].call)
+			}
 			if s.open[i].pause {
 				s.awake = op.Return
 			}
@@ -62,16 +69,33 @@ func (f *Facts) Fault(ev histories.Event) {
 	case !ev.Return:
 		f.upsets++
 		pause := op.Value == histories.Lossless
-		lossless := pause || op.Value == histories.Delayed
+		delay := op.Value == histories.Delayed
+		lossless := pause || delay || op.Value == histories.Interrupted
 		if !lossless {
 			f.losses++
 		}
-		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause})
+		if !delay {
+			f.troubled = min(f.troubled, op.Call)
+		}
+		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause, delay})
 	default:
 		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
 			s.open[i].begun = op.Return
 		}
 	}
+}
+
+// firstTrouble returns the time of the first fault other than a short delay of a message, or Forever.
+func (f *Facts) firstTrouble() time.Duration {
+	first := f.troubled
+	for _, s := range f.faults {
+		for _, o := range s.open {
+			if o.delay && f.Until-o.call > shortDelay {
+				first = min(first, o.call)
+			}
+		}
+	}
+	return first
 }
 
 // Answered counts the acquires and releases that return with an unknown outcome. It ignores all other events.

@@ -120,6 +120,8 @@ type Facts struct {
 	losses  int               // number of faults and unknown outcomes so far that may have lost messages or data
 	healed  time.Duration     // end of the latest fault that was healed
 
+	troubled time.Duration // call of the first fault other than a delay of a message, or of a long such delay that was healed; Forever: none
+
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
 
@@ -143,7 +145,7 @@ func (f *Facts) unknownHold(from time.Duration) time.Duration {
 // NewFacts returns the Facts about one history, which all its property monitors share. h is the header of the history.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr()),
-		faults: map[int32]*spells{}}
+		faults: map[int32]*spells{}, troubled: histories.Forever}
 }
 
 // Granted increases f.Bound, the maximum recovery time, if an acquire or a renewal was granted a longer lease than

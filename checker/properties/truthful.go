@@ -60,7 +60,7 @@ func (x *answers) of(k *projection.Key) *answered {
 func (x *answers) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
 	w := x.of(k)
-	x.blank.event(ev, len(x.faults))
+	x.blank.event(ev, x.troubled < histories.Forever)
 	if ev.Return && op.Outcome != histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release || op.Kind == histories.Renew) {
 		x.definite++
 	}
@@ -246,9 +246,10 @@ func (x *answers) Finding() checker.Finding {
 // unanswered counts the answers that are wrong or indefinite without a fault: operations without a definite answer that nothing
 // explains, and reports of a loss that was none.
 func (x *answers) unanswered() {
+	x.blank.keepBefore(x.firstTrouble())
 	for _, op := range x.blank.found {
 		if x.countViolation() {
-			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened.",
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened that explains it.",
 				op.Kind, op.Key, &op, op.Call, op.Return)
 		}
 	}
@@ -260,7 +261,7 @@ func (x *answers) unanswered() {
 	}
 	for _, op := range x.blank.wrongTimeouts() {
 		if x.countViolation() {
-			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s requested %s at %s with a timeout of %s, which ended at %s without a definite answer, like that of %d other acquires; no fault had happened.",
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s requested %s at %s with a timeout of %s, which ended at %s without a definite answer, like that of %d other acquires; no fault had happened that explains it.",
 				&op, op.Key, op.Call, op.Wait, op.Return, len(x.blank.timeouts)-1)
 		}
 	}

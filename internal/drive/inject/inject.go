@@ -314,8 +314,10 @@ func (s *step) begin() (told func(error)) {
 		op.Value = histories.Gone
 	case faults.Stall, faults.Pause:
 		op.Value = histories.Lossless
-	case faults.Delay, faults.GiveUp, faults.Interrupt:
+	case faults.Delay:
 		op.Value = histories.Delayed
+	case faults.GiveUp, faults.Interrupt:
+		op.Value = histories.Interrupted
 	case faults.Reset:
 		if s.in.idle(s.Do) {
 			op.Value = histories.Lossless
