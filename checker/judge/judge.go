@@ -85,6 +85,7 @@ func (j *judge) visit(ev histories.Event) error {
 		return nil
 	}
 	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
+		j.AnyKey = true
 		return nil // skip the call of an acquire without a key: the lock itself chooses the key, which is known at the return
 	}
 	if ev.Return && (ev.Op.Kind == histories.Acquire || ev.Op.Kind == histories.Renew) {

@@ -109,6 +109,7 @@ type Facts struct {
 	Past   *projection.Past
 	Until  time.Duration // end of the judged part of the history; set after the last event
 	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
+	AnyKey bool          // an acquire of a key that is not known yet was called
 
 	Stall       time.Duration // longest pause of lockbench itself; set after the last event
 	SlowestRead time.Duration // longest observation of the store by lockbench itself

@@ -84,7 +84,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
-		if o, complete := w.repeated.add(op); complete && !x.Shaken {
+		if o, complete := w.repeated.add(op); complete && !x.Shaken && !x.AnyKey {
 			w.repeated.observed(k, o, x.Slack)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.Refused:
@@ -145,6 +145,7 @@ func (x *answers) Fault(ev histories.Event) {
 	for i := range x.keys {
 		x.removeAcquire(&x.keys[i], ev.Op.Client)
 		x.keys[i].repeated.occupied.handleClientEnd(ev.Op.Client, ev.Op.Call, x.unknownHold)
+		x.keys[i].repeated.strays.handleClientEnd()
 	}
 }
 
@@ -155,6 +156,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		w.repeated.refused = nil // a later hold may have the same content
 	case projection.Closed:
 		w.repeated.occupied.closed(h, x.Header.SilentRenewals)
+		w.repeated.strays.closed(h, x.Header.SilentRenewals)
 		w.repeated.leftovers.ended = w.repeated.leftovers.ended || h.Fault != nil
 	}
 	switch {
@@ -225,6 +227,13 @@ func (x *answers) Finding() checker.Finding {
 			if x.countViolation() {
 				x.show(l.seen.Key, l.refused.Call, l.seen.Return, []histories.Op{l.refused, l.seen},
 					"the store had the entry of a hold of %s at %s, though no client held it or requested it: %s was the last to request it, and was refused (busy) at %s.",
+					l.seen.Key, l.seen.Call, &l.refused, l.refused.Return)
+			}
+		}
+		for _, l := range x.keys[i].repeated.strays.certain() {
+			if x.countViolation() {
+				x.show(l.seen.Key, l.refused.Call, l.seen.Return, []histories.Op{l.refused, l.seen},
+					"the store had the entry of a hold of %s at %s, though each acquire that may have written it was refused: the last was that of %s, at %s.",
 					l.seen.Key, l.seen.Call, &l.refused, l.refused.Return)
 			}
 		}
