@@ -121,6 +121,9 @@ const (
 	Interrupted int64 = 4
 )
 
+// Replicas is the Value of a fault that affects only replicas. The primary keeps its data.
+const Replicas int64 = 5
+
 // Op is an operation. All times are measured from the start of the history.
 type Op struct {
 	Client, Life int32 // Client and Life identify a client; Life increases after an acquire or release with an unknown outcome

@@ -109,6 +109,7 @@ func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
 		j.Shaken = true
+		j.Primary = j.Primary || ev.Op.Value != histories.Replicas
 	}
 	j.Facts.Fault(ev)
 	if !ev.Op.EndsClient() {

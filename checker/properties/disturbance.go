@@ -70,19 +70,29 @@ func (f *Facts) Fault(ev histories.Event) {
 		f.upsets++
 		pause := op.Value == histories.Lossless
 		delay := op.Value == histories.Delayed
-		lossless := pause || delay || op.Value == histories.Interrupted
+		cancelled := op.Value == histories.Interrupted
+		lossless := pause || delay || cancelled
 		if !lossless {
 			f.losses++
 		}
 		if !delay {
 			f.troubled = min(f.troubled, op.Call)
 		}
+		f.harmed = f.harmed || !(delay || cancelled)
 		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause, delay})
 	default:
 		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
 			s.open[i].begun = op.Return
 		}
 	}
+}
+
+// settled returns the end of the last delay or cancellation. It returns Forever if one lasts, or if another fault has happened.
+func (f *Facts) settled() time.Duration {
+	if f.harmed || !f.calm() {
+		return histories.Forever
+	}
+	return f.healed
 }
 
 // firstTrouble returns the time of the first fault other than a short delay of a message, or Forever.

@@ -102,14 +102,15 @@ type Judgement interface {
 
 // Facts holds the data about one history that all its property checkers (monitors) share.
 type Facts struct {
-	Header histories.Header
-	Slack  time.Duration
-	Bound  time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
-	Counts *checker.Counts
-	Past   *projection.Past
-	Until  time.Duration // end of the judged part of the history; set after the last event
-	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
-	AnyKey bool          // an acquire of a key that is not known yet was called
+	Header  histories.Header
+	Slack   time.Duration
+	Bound   time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
+	Counts  *checker.Counts
+	Past    *projection.Past
+	Until   time.Duration // end of the judged part of the history; set after the last event
+	Shaken  bool          // a fault affected a server or the network, so the store may have lost a lock
+	Primary bool          // such a fault affected more than replicas
+	AnyKey  bool          // an acquire of a key that is not known yet was called
 
 	Stall       time.Duration // longest pause of lockbench itself; set after the last event
 	SlowestRead time.Duration // longest observation of the store by lockbench itself
@@ -121,6 +122,7 @@ type Facts struct {
 	losses  int               // number of faults and unknown outcomes so far that may have lost messages or data
 	healed  time.Duration     // end of the latest fault that was healed
 
+	harmed   bool          // a fault other than a delay of a message or a cancelled operation happened
 	troubled time.Duration // call of the first fault other than a delay of a message, or of a long such delay that was healed; Forever: none
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key

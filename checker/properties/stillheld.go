@@ -60,8 +60,8 @@ func (s *stillHeld) requested(ev histories.Event, unknownUntil func(time.Duratio
 }
 
 // observed handles an observation of the store.
-func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration) {
-	s.strays.observed(k, o, slices.ContainsFunc(k.Live, o.insideHold))
+func (s *stillHeld) observed(k *projection.Key, o sighting, f *Facts) {
+	s.strays.observed(k, o, slices.ContainsFunc(k.Live, o.insideHold), f)
 	if s.learn(k, o) {
 		s.leftovers.free(o, s.occupied.until)
 		return
@@ -83,7 +83,7 @@ func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration)
 		if value, ok := had.values[e.Fence]; ok && value == e.Value && had.hold == r.hold.Number() {
 			r.left |= bit(e)
 			r.seen = *e
-			if e.Validity != histories.Unbounded && o.call+e.Validity <= r.hold.Until+2*slack { // Until is a lower bound
+			if e.Validity != histories.Unbounded && o.call+e.Validity <= r.hold.Until+2*f.Slack { // Until is a lower bound
 				r.leased |= bit(e)
 			}
 		}

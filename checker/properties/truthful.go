@@ -53,6 +53,7 @@ func (x *answers) of(k *projection.Key) *answered {
 	w := x.keys.Of(k)
 	if !w.used {
 		w.used, w.free, w.stray = true, -1, -1
+		w.repeated.strays.cleansUp = x.Header.CleansUp
 	}
 	return w
 }
@@ -84,8 +85,8 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
-		if o, complete := w.repeated.add(op); complete && !x.Shaken && !x.AnyKey {
-			w.repeated.observed(k, o, x.Slack)
+		if o, complete := w.repeated.add(op); complete && !x.Primary && !x.AnyKey {
+			w.repeated.observed(k, o, x.Facts)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.Refused:
 		if h := k.Numbered(op); h != nil {
@@ -231,9 +232,10 @@ func (x *answers) Finding() checker.Finding {
 			}
 		}
 		for _, l := range x.keys[i].repeated.strays.certain() {
-			if x.countViolation() {
+			slow := l.refused.Outcome == histories.Unknown && max(x.Stall, x.SlowestRead) >= busy
+			if !slow && x.countViolation() {
 				x.show(l.seen.Key, l.refused.Call, l.seen.Return, []histories.Op{l.refused, l.seen},
-					"the store had the entry of a hold of %s at %s, though each acquire that may have written it was refused: the last was that of %s, at %s.",
+					"the store had the entry of a hold of %s at %s, though each acquire that may have written it was refused or abandoned: the last was that of %s, at %s.",
 					l.seen.Key, l.seen.Call, &l.refused, l.refused.Return)
 			}
 		}

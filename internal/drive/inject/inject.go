@@ -318,6 +318,8 @@ func (s *step) begin() (told func(error)) {
 		op.Value = histories.Delayed
 	case faults.GiveUp, faults.Interrupt:
 		op.Value = histories.Interrupted
+	case faults.Unlink:
+		op.Value = histories.Replicas
 	case faults.Reset:
 		if s.in.idle(s.Do) {
 			op.Value = histories.Lossless
