@@ -114,6 +114,16 @@ const Gone int64 = 1
 // connections.
 const Lossless int64 = 2
 
+// Delayed and Interrupted are like Lossless, but the client itself is not paused: the fault delays a message, or makes the client
+// cancel an operation.
+const (
+	Delayed     int64 = 3
+	Interrupted int64 = 4
+)
+
+// Replicas is the Value of a fault that affects only replicas. The primary keeps its data.
+const Replicas int64 = 5
+
 // Op is an operation. All times are measured from the start of the history.
 type Op struct {
 	Client, Life int32 // Client and Life identify a client; Life increases after an acquire or release with an unknown outcome

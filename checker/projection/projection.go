@@ -16,15 +16,16 @@ type Hold struct {
 	Release histories.Op  // valid if a release ended the hold
 	Inner   *histories.Op // last release of a nested acquire; valid if Inners > 0
 
-	Granted  time.Duration // time at which the acquire returned
-	Until    time.Duration // earliest end of the lease; Forever if the lease does not expire
-	Stated   time.Duration // earliest end of the lease as the lock stated it; Until may be later if the store was observed
-	earlier  [2]statement  // Stated before each of the two latest extensions, the latest one first
-	Given    time.Duration // length of the latest lease
-	Promised bool          // the lock stated the length of the lease, so Until is valid
-	Over     time.Duration // latest end of the lease; Forever if unknown
-	End      time.Duration // time at which the hold ended (call of the release, loss or fault), or Forever
-	Closed   time.Duration // time at which the release returned, or Forever
+	Granted   time.Duration // time at which the acquire returned
+	Until     time.Duration // earliest end of the lease; Forever if the lease does not expire
+	Stated    time.Duration // earliest end of the lease as the lock stated it; Until may be later if the store was observed
+	earlier   [2]statement  // Stated before each of the two latest extensions, the latest one first
+	Given     time.Duration // length of the latest lease
+	Promised  bool          // the lock stated the length of the lease, so Until is valid
+	Over      time.Duration // latest end of the lease; Forever if unknown
+	Confirmed time.Duration // like Over, but without renewals whose outcome is unknown: the end that the client knows
+	End       time.Duration // time at which the hold ended (call of the release, loss or fault), or Forever
+	Closed    time.Duration // time at which the release returned, or Forever
 
 	Fault *histories.Op // fault that ended the client, or nil; if set, Closed remains Forever
 
@@ -160,7 +161,7 @@ func (p *Projection) Event(k *Key, ev histories.Event) {
 func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 	if h := k.HeldBy(op); h != nil {
 		h.Depth++
-		h.Over = max(h.Over, overBy(op, p.slack))
+		h.Over, h.Confirmed = max(h.Over, overBy(op, p.slack)), max(h.Confirmed, overBy(op, p.slack))
 		// A depth of 1 means that the lock did not count the acquire as nested. Such an acquire does not extend the
 		// lease of the hold.
 		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
@@ -176,6 +177,7 @@ func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 	}
 	h.Stated = h.Until
 	h.Over = overBy(op, p.slack)
+	h.Confirmed = h.Over
 	k.Live = append(k.Live, h)
 	fault := p.ends[op.Client]
 	if fault == nil || op.Call > fault.Call {
@@ -224,6 +226,7 @@ func (p *Projection) renew(k *Key, op *histories.Op) {
 	if op.Outcome == histories.Unknown {
 		return
 	}
+	h.Confirmed = max(h.Confirmed, overBy(op, p.slack))
 	if until, ok := op.Until(p.slack); ok && until > h.Until {
 		h.extend(until, op)
 		h.Promised = true
@@ -276,7 +279,8 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 		switch { // releasing a nested acquire may renew the lease
 		case op.Outcome == histories.Refused:
 		case op.Outcome == histories.OK && h.Acquire.Validity > 0:
-			h.Over = max(h.Over, op.Return+max(h.Acquire.Validity, h.Given)+p.slack)
+			over := op.Return + max(h.Acquire.Validity, h.Given) + p.slack
+			h.Over, h.Confirmed = max(h.Over, over), max(h.Confirmed, over)
 		default:
 			h.Over = histories.Forever
 		}

@@ -12,6 +12,7 @@ type spells struct {
 	open  []spell       // faults that have begun and have not been healed
 	ended time.Duration // end of the latest fault that was healed
 	lossy time.Duration // end of the latest fault that was healed and may have lost messages or data
+	awake time.Duration // end of the latest fault that was healed and paused the client itself
 }
 
 // spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
@@ -19,18 +20,23 @@ type spell struct {
 	name        string
 	call, begun time.Duration // call: call time of the injection; begun: return time of the injection, or StillOpen
 	lossless    bool          // the fault loses no command, no reply and no data
+	pause       bool          // the fault pauses the client itself
+	delay       bool          // the fault only delays a message
 }
 
 // longestLossless is the maximum duration of a pause or a delay that loses no messages. After a longer fault messages
 // may be lost, because client libraries close a connection that was silent for about three seconds.
 const longestLossless = 2 * time.Second
 
+// shortDelay is the longest delay of a message that explains no missing answer. It is a third of the time that clients of stores wait.
+const shortDelay = 300 * time.Millisecond
+
 // Fault records that a fault begins or ends.
 func (f *Facts) Fault(ev histories.Event) {
 	op := ev.Op
 	s := f.faults[op.Client]
 	if s == nil {
-		s = &spells{ended: -1, lossy: -1}
+		s = &spells{ended: -1, lossy: -1, awake: -1}
 		f.faults[op.Client] = s
 	}
 	at := func(known func(spell) bool) int {
@@ -51,21 +57,55 @@ func (f *Facts) Fault(ev histories.Event) {
 			case !lossless:
 				s.lossy = op.Return
 			}
+			if s.open[i].delay && op.Return-s.open[i].call > shortDelay {
+				f.troubled = min(f.troubled, s.open[i].call)
+			}
+			if s.open[i].pause {
+				s.awake = op.Return
+			}
 			s.open, s.ended = slices.Delete(s.open, i, i+1), max(s.ended, op.Return)
 			f.healed = max(f.healed, op.Return)
 		}
 	case !ev.Return:
 		f.upsets++
-		lossless := op.Value == histories.Lossless
+		pause := op.Value == histories.Lossless
+		delay := op.Value == histories.Delayed
+		cancelled := op.Value == histories.Interrupted
+		lossless := pause || delay || cancelled
 		if !lossless {
 			f.losses++
 		}
-		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless})
+		if !delay {
+			f.troubled = min(f.troubled, op.Call)
+		}
+		f.harmed = f.harmed || !(delay || cancelled)
+		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause, delay})
 	default:
 		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
 			s.open[i].begun = op.Return
 		}
 	}
+}
+
+// settled returns the end of the last delay or cancellation. It returns Forever if one lasts, or if another fault has happened.
+func (f *Facts) settled() time.Duration {
+	if f.harmed || !f.calm() {
+		return histories.Forever
+	}
+	return f.healed
+}
+
+// firstTrouble returns the time of the first fault other than a short delay of a message, or Forever.
+func (f *Facts) firstTrouble() time.Duration {
+	first := f.troubled
+	for _, s := range f.faults {
+		for _, o := range s.open {
+			if o.delay && f.Until-o.call > shortDelay {
+				first = min(first, o.call)
+			}
+		}
+	}
+	return first
 }
 
 // Answered counts the acquires and releases that return with an unknown outcome. It ignores all other events.
@@ -128,6 +168,19 @@ func (f *Facts) faultEnd(client int32, from time.Duration) time.Duration {
 		}
 	}
 	return from
+}
+
+// pauseEnd returns the later of the given time and the end of the faults that paused the client itself. It returns Forever if
+// such a fault has not been healed.
+func (f *Facts) pauseEnd(client int32, from time.Duration) time.Duration {
+	s := f.faults[client]
+	if s == nil {
+		return from
+	}
+	if slices.ContainsFunc(s.open, func(o spell) bool { return o.pause }) {
+		return histories.Forever
+	}
+	return max(from, s.awake)
 }
 
 // finalFaultEnd is like faultEnd, but is used at the end of the history. A fault that was never healed counts as ended

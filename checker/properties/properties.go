@@ -45,7 +45,7 @@ func All() []Property {
 			"a grant requested after another was received bears a token that is not higher, or two grants share a token",
 			func(m monitor) Judgement { return &tokens{monitor: m, open: map[int32]time.Duration{}} }, true},
 		{"reentrancy",
-			"an inner release frees the outer hold, re-entry by the owner is refused, or the depth does not balance",
+			"an inner release frees the outer hold, re-entry by the owner is refused, the depth does not balance, or a nested grant has a new token",
 			func(m monitor) Judgement { return &reentrant{monitor: m} }, false},
 		{"renewal",
 			"a renewal is confirmed after a grant to another client or after the release, or is sent with less than a quarter of the lease left",
@@ -102,13 +102,15 @@ type Judgement interface {
 
 // Facts holds the data about one history that all its property checkers (monitors) share.
 type Facts struct {
-	Header histories.Header
-	Slack  time.Duration
-	Bound  time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
-	Counts *checker.Counts
-	Past   *projection.Past
-	Until  time.Duration // end of the judged part of the history; set after the last event
-	Shaken bool          // a fault affected a server or the network, so the store may have lost a lock
+	Header  histories.Header
+	Slack   time.Duration
+	Bound   time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
+	Counts  *checker.Counts
+	Past    *projection.Past
+	Until   time.Duration // end of the judged part of the history; set after the last event
+	Shaken  bool          // a fault affected a server or the network, so the store may have lost a lock
+	Primary bool          // such a fault affected more than replicas
+	AnyKey  bool          // an acquire of a key that is not known yet was called
 
 	Stall       time.Duration // longest pause of lockbench itself; set after the last event
 	SlowestRead time.Duration // longest observation of the store by lockbench itself
@@ -119,6 +121,9 @@ type Facts struct {
 	upsets  int               // number of faults and unknown outcomes so far
 	losses  int               // number of faults and unknown outcomes so far that may have lost messages or data
 	healed  time.Duration     // end of the latest fault that was healed
+
+	harmed   bool          // a fault other than a delay of a message or a cancelled operation happened
+	troubled time.Duration // call of the first fault other than a delay of a message, or of a long such delay that was healed; Forever: none
 
 	Recovered []time.Duration // recovery times: from a fault that ended a client to the next grant of its key
 }
@@ -143,7 +148,7 @@ func (f *Facts) unknownHold(from time.Duration) time.Duration {
 // NewFacts returns the Facts about one history, which all its property monitors share. h is the header of the history.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr()),
-		faults: map[int32]*spells{}}
+		faults: map[int32]*spells{}, troubled: histories.Forever}
 }
 
 // Granted increases f.Bound, the maximum recovery time, if an acquire or a renewal was granted a longer lease than

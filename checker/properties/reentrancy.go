@@ -62,13 +62,18 @@ func (x *reentrant) handleReturn(k *projection.Key, e *entry, op *histories.Op) 
 	depth := int(op.Depth)
 	refused := op.Outcome == histories.Refused
 	counted := op.Outcome == histories.OK && depth != 0 && depth != e.hold.Depth
+	outer := &e.hold.Acquire
+	renumbered := op.Outcome == histories.OK && op.Fence != 0 && outer.Fence != 0 && op.Fence != outer.Fence
 	switch {
-	case e.hold.Promised && e.until < op.Return || !refused && !counted:
+	case e.hold.Promised && e.until < op.Return || !refused && !counted && !renumbered:
 	case x.Shaken:
 		x.unclear++
 	case refused:
 		x.violation(k, e, op.Return, nil, "%s held %s since %s and was refused when it took it again at %s.",
 			e.hold, k.Name, e.hold.Granted, op.Return)
+	case renumbered:
+		x.violation(k, e, op.Return, nil, "%s held %s with token %d and was granted it again at %s with token %d; a resource that has seen the higher one refuses the other.",
+			e.hold, k.Name, outer.Fence, op.Return, op.Fence)
 	default:
 		x.violation(k, e, op.Return, nil, "%s took %s for the %s time at %s, and the lock counted %d.",
 			e.hold, k.Name, ordinal(e.hold.Depth), op.Return, depth)

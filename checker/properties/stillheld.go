@@ -16,6 +16,7 @@ import (
 type stillHeld struct {
 	sightings
 	leftovers
+	strays   strays
 	contents map[int32]content // the latest observed hold of each client
 	alike    bool              // holds of two clients had the same content
 	own      bool              // two holds of one client had the same content
@@ -52,13 +53,15 @@ func (s *stillHeld) handleReturn(k *projection.Key, op *histories.Op) {
 // requested handles the call and the return of an acquire.
 func (s *stillHeld) requested(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
 	s.acquire(ev, unknownUntil)
+	s.strays.acquire(ev, unknownUntil)
 	if s.refused != nil && s.refused.release.Client == ev.Op.Client {
 		s.refused.request = true
 	}
 }
 
 // observed handles an observation of the store.
-func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration) {
+func (s *stillHeld) observed(k *projection.Key, o sighting, f *Facts) {
+	s.strays.observed(k, o, slices.ContainsFunc(k.Live, o.insideHold), f)
 	if s.learn(k, o) {
 		s.leftovers.free(o, s.occupied.until)
 		return
@@ -80,7 +83,7 @@ func (s *stillHeld) observed(k *projection.Key, o sighting, slack time.Duration)
 		if value, ok := had.values[e.Fence]; ok && value == e.Value && had.hold == r.hold.Number() {
 			r.left |= bit(e)
 			r.seen = *e
-			if e.Validity != histories.Unbounded && o.call+e.Validity <= r.hold.Until+2*slack { // Until is a lower bound
+			if e.Validity != histories.Unbounded && o.call+e.Validity <= r.hold.Until+2*f.Slack { // Until is a lower bound
 				r.leased |= bit(e)
 			}
 		}

@@ -53,6 +53,7 @@ func (x *answers) of(k *projection.Key) *answered {
 	w := x.keys.Of(k)
 	if !w.used {
 		w.used, w.free, w.stray = true, -1, -1
+		w.repeated.strays.cleansUp = x.Header.CleansUp
 	}
 	return w
 }
@@ -60,7 +61,7 @@ func (x *answers) of(k *projection.Key) *answered {
 func (x *answers) Event(k *projection.Key, ev histories.Event) {
 	op := ev.Op
 	w := x.of(k)
-	x.blank.event(ev, len(x.faults))
+	x.blank.event(ev, x.troubled < histories.Forever)
 	if ev.Return && op.Outcome != histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release || op.Kind == histories.Renew) {
 		x.definite++
 	}
@@ -84,8 +85,8 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
-		if o, complete := w.repeated.add(op); complete && !x.Shaken {
-			w.repeated.observed(k, o, x.Slack)
+		if o, complete := w.repeated.add(op); complete && !x.Primary && !x.AnyKey {
+			w.repeated.observed(k, o, x.Facts)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.Refused:
 		if h := k.Numbered(op); h != nil {
@@ -145,6 +146,7 @@ func (x *answers) Fault(ev histories.Event) {
 	for i := range x.keys {
 		x.removeAcquire(&x.keys[i], ev.Op.Client)
 		x.keys[i].repeated.occupied.handleClientEnd(ev.Op.Client, ev.Op.Call, x.unknownHold)
+		x.keys[i].repeated.strays.handleClientEnd()
 	}
 }
 
@@ -155,6 +157,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		w.repeated.refused = nil // a later hold may have the same content
 	case projection.Closed:
 		w.repeated.occupied.closed(h, x.Header.SilentRenewals)
+		w.repeated.strays.closed(h, x.Header.SilentRenewals)
 		w.repeated.leftovers.ended = w.repeated.leftovers.ended || h.Fault != nil
 	}
 	switch {
@@ -228,6 +231,14 @@ func (x *answers) Finding() checker.Finding {
 					l.seen.Key, l.seen.Call, &l.refused, l.refused.Return)
 			}
 		}
+		for _, l := range x.keys[i].repeated.strays.certain() {
+			slow := l.refused.Outcome == histories.Unknown && max(x.Stall, x.SlowestRead) >= busy
+			if !slow && x.countViolation() {
+				x.show(l.seen.Key, l.refused.Call, l.seen.Return, []histories.Op{l.refused, l.seen},
+					"the store had the entry of a hold of %s at %s, though each acquire that may have written it was refused or abandoned: the last was that of %s, at %s.",
+					l.seen.Key, l.seen.Call, &l.refused, l.refused.Return)
+			}
+		}
 		for _, r := range x.keys[i].repeated.wrongRefusals() {
 			if x.countViolation() {
 				h := r.hold
@@ -246,9 +257,10 @@ func (x *answers) Finding() checker.Finding {
 // unanswered counts the answers that are wrong or indefinite without a fault: operations without a definite answer that nothing
 // explains, and reports of a loss that was none.
 func (x *answers) unanswered() {
+	x.blank.keepBefore(x.firstTrouble())
 	for _, op := range x.blank.found {
 		if x.countViolation() {
-			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened.",
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "the %s of %s by %s at %s ended at %s without a definite answer, though no fault had happened that explains it.",
 				op.Kind, op.Key, &op, op.Call, op.Return)
 		}
 	}
@@ -260,7 +272,7 @@ func (x *answers) unanswered() {
 	}
 	for _, op := range x.blank.wrongTimeouts() {
 		if x.countViolation() {
-			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s requested %s at %s with a timeout of %s, which ended at %s without a definite answer, like that of %d other acquires; no fault had happened.",
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s requested %s at %s with a timeout of %s, which ended at %s without a definite answer, like that of %d other acquires; no fault had happened that explains it.",
 				&op, op.Key, op.Call, op.Wait, op.Return, len(x.blank.timeouts)-1)
 		}
 	}

@@ -1,6 +1,7 @@
 package properties
 
 import (
+	"slices"
 	"time"
 
 	"lockbench/histories"
@@ -9,9 +10,16 @@ import (
 // soonest is the time after which a timeout may explain an unknown outcome. Clients of stores wait longer than that.
 const soonest = time.Second
 
-// unexplained finds operations with an unknown outcome that nothing explains: no fault has happened in the history so far,
-// the operation returned too early for a timeout, and its client went on. A client that does not go on may have been
-// interrupted at the end of the trial.
+// longestGap is the maximum time between two observations of a store that answered throughout. A request that was unanswered
+// for the time soonest overlaps at least one observation.
+const longestGap = 500 * time.Millisecond
+
+// unexplained finds operations with an unknown outcome that nothing explains: no fault other than a short delay has happened in
+// the history so far, the operation returned too early for a timeout, and its client went on. A client that does not go on may
+// have been interrupted at the end of the trial.
+//
+// A timeout of the client of a store explains no outcome if lockbench observed the store throughout the operation, because the
+// store then answered.
 //
 // A single acquire with an unknown outcome may have reached its timeout while its last request was in flight. Without a
 // fault, most acquires must nevertheless have a definite answer at their timeout.
@@ -20,6 +28,9 @@ type unexplained struct {
 	last     map[int32]histories.Op // unexplained operation that is the client's last one so far, by client
 	timeouts []histories.Op         // acquires with an unknown outcome at their timeout
 	refused  int                    // number of acquires that were refused at their timeout
+
+	observed     bool          // whether the store was observed
+	since, until time.Duration // latest time without a longer gap between observations
 }
 
 // fewTimeouts is the largest number of unknown outcomes at a timeout that a correct lock may have without a fault.
@@ -29,11 +40,28 @@ const fewTimeouts = 3
 // out although nothing is wrong: some wait for less than a tenth of a second.
 const busy = 50 * time.Millisecond
 
-// event handles the call or the return of an acquire or a release. faults is the number of clients, servers and networks that a
-// fault has affected so far.
-func (x *unexplained) event(ev histories.Event, faults int) {
+// seen handles an observation of the store.
+func (x *unexplained) seen(op *histories.Op) {
+	if !x.observed || op.Call-x.until > longestGap {
+		x.observed, x.since = true, op.Call
+	}
+	x.until = max(x.until, op.Return)
+}
+
+// attended reports whether the store was observed throughout an acquire that has a timeout or no limit.
+func (x *unexplained) attended(op *histories.Op) bool {
+	waits := op.Kind == histories.Acquire && (op.Wait > 0 || op.Wait == histories.Unlimited)
+	return waits && x.observed && x.since-op.Call <= longestGap && op.Return-x.until <= longestGap
+}
+
+// event handles the call or the return of an acquire or a release. fault reports whether a fault other than a delay of a message
+// has happened.
+func (x *unexplained) event(ev histories.Event, fault bool) {
 	op := ev.Op
-	if op.Kind != histories.Acquire && op.Kind != histories.Release || faults > 0 {
+	if op.Kind == histories.Seen {
+		x.seen(op)
+	}
+	if op.Kind != histories.Acquire && op.Kind != histories.Release || fault {
 		return
 	}
 	before, found := x.last[op.Client]
@@ -49,12 +77,18 @@ func (x *unexplained) event(ev histories.Event, faults int) {
 		x.refused++
 	}
 	granted := op.Validity != 0 // the lock has answered; only the time of the grant is unknown
-	if ev.Return && op.Outcome == histories.Unknown && !granted && op.Error != histories.Cancelled && (op.Return-op.Call < soonest || timedOut(op)) {
+	if ev.Return && op.Outcome == histories.Unknown && !granted && op.Error != histories.Cancelled && (op.Return-op.Call < soonest || timedOut(op) || x.attended(op)) {
 		if x.last == nil {
 			x.last = map[int32]histories.Op{}
 		}
 		x.last[op.Client] = *op
 	}
+}
+
+// keepBefore removes the operations that returned after the first fault that may explain them.
+func (x *unexplained) keepBefore(fault time.Duration) {
+	late := func(op histories.Op) bool { return op.Return >= fault }
+	x.found, x.timeouts = slices.DeleteFunc(x.found, late), slices.DeleteFunc(x.timeouts, late)
 }
 
 // wrongTimeouts returns the acquires with an unknown outcome at their timeout, if they are too many.

@@ -33,6 +33,9 @@ type renewal struct {
 	lost  chan struct{}
 	stop  context.CancelFunc
 	ended chan struct{} // closed when the renewal goroutine sends no more requests
+
+	until  time.Time   // end of the last confirmed lease
+	expiry *time.Timer // reports the loss of the hold at that time; nil if the lock does not report losses
 }
 
 func newRenewals(env impls.Env, blind bool) *renewals {
@@ -45,22 +48,36 @@ func newRenewals(env impls.Env, blind bool) *renewals {
 // start is the time of the call to Acquire; the times of reported renewals are relative to it.
 //
 // A nested hold has the same name as the outermost hold, whose renewals continue. For a new outermost hold, any earlier
-// renewals with the same name are replaced. The returned channel is closed if a refusal ends the renewals, or if a later
-// call replaces them.
-func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func(context.Context) error) (lost <-chan struct{}) {
+// renewals with the same name are replaced. The returned channel is closed if a refusal ends the renewals, if the lease ends
+// before a renewal is confirmed, or if a later call replaces them.
+func (r *renewals) start(name string, g impls.Grant, start time.Time, ask func(context.Context) error) (lost <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if old := r.named[name]; old != nil {
 		if g.Depth > 1 {
 			old.depth = g.Depth
+			if until := start.Add(g.SentAfter + g.Validity); until.After(old.until) {
+				r.confirm(name, old, until)
+			}
 			return old.lost
 		}
-		old.stop()
+		old.halt()
 		close(old.lost)
 	}
 	ctx, stop := context.WithCancel(r.life)
-	n := &renewal{g.Depth, make(chan struct{}), stop, make(chan struct{})}
+	n := &renewal{depth: g.Depth, lost: make(chan struct{}), stop: stop, ended: make(chan struct{})}
 	r.named[name] = n
+	r.confirm(name, n, start.Add(g.SentAfter+g.Validity))
+	renew := func(ctx context.Context) error {
+		sent := time.Now()
+		err := ask(ctx)
+		if err == nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.confirm(name, n, sent.Add(g.Validity))
+		}
+		return err
+	}
 	r.running.Go(func() {
 		defer close(n.ended)
 		defer stop()
@@ -73,12 +90,47 @@ func (r *renewals) start(name string, g impls.Grant, start time.Time, renew func
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if r.named[name] == n && !held {
-			delete(r.named, name)
-			close(n.lost)
+		if !held {
+			r.lose(name, n)
 		}
 	})
 	return n.lost
+}
+
+// confirm extends a hold to the end of its lease. At that time the hold is lost, unless it is extended again. The caller holds
+// the mutex.
+func (r *renewals) confirm(name string, n *renewal, until time.Time) {
+	if n.until = until; r.blind || r.named[name] != n {
+		return
+	}
+	if n.expiry != nil {
+		n.expiry.Reset(time.Until(until))
+		return
+	}
+	n.expiry = time.AfterFunc(time.Until(until), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if !time.Now().Before(n.until) { // the timer may fire late
+			r.lose(name, n)
+		}
+	})
+}
+
+// lose reports the loss of a hold that has not ended, and stops its renewals. The caller holds the mutex.
+func (r *renewals) lose(name string, n *renewal) {
+	if r.named[name] == n {
+		delete(r.named, name)
+		n.halt()
+		close(n.lost)
+	}
+}
+
+// halt stops the renewals and the timer of a hold.
+func (n *renewal) halt() {
+	n.stop()
+	if n.expiry != nil {
+		n.expiry.Stop()
+	}
 }
 
 // stop must be called once for each release of a hold. The call for the last release ends the renewals, and waits for a
@@ -95,7 +147,7 @@ func (r *renewals) stop(ctx context.Context, name string) error {
 	}
 	delete(r.named, name)
 	r.mu.Unlock()
-	n.stop()
+	n.halt()
 	select {
 	case <-n.ended:
 		return nil

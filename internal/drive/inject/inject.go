@@ -312,8 +312,14 @@ func (s *step) begin() (told func(error)) {
 	switch s.Do.Verb {
 	case faults.Kill, faults.Exit, faults.Abandon:
 		op.Value = histories.Gone
-	case faults.Stall, faults.Pause, faults.Delay, faults.GiveUp, faults.Interrupt:
+	case faults.Stall, faults.Pause:
 		op.Value = histories.Lossless
+	case faults.Delay:
+		op.Value = histories.Delayed
+	case faults.GiveUp, faults.Interrupt:
+		op.Value = histories.Interrupted
+	case faults.Unlink:
+		op.Value = histories.Replicas
 	case faults.Reset:
 		if s.in.idle(s.Do) {
 			op.Value = histories.Lossless
