@@ -170,6 +170,37 @@ func cancelledWaiter(s *scene) faults.Plan {
 	return p
 }
 
+// cancelledGrant returns a plan in which a client cancels its acquire of a free key while a reply is in flight. Other servers may have
+// granted it. The other client waits, so that what the acquire left is seen.
+func cancelledGrant(s *scene) faults.Plan {
+	p := s.inTurn(2)
+	s.params.Hold = s.randomDuration(time.Millisecond, s.params.TTL/4)
+	s.params.Duration = 3 * s.params.TTL
+	by := s.randomDuration(5*time.Millisecond, s.params.TTL/10)
+	on := &faults.Passing{Nth: 1 + s.rand.IntN(s.nodeCount()), Reply: true}
+	p.Steps = []faults.Step{{Name: "cancelled-acquire", When: faults.Trigger{At: workloads.Moment{Point: workloads.Asking}, On: on},
+		Do: faults.Action{Verb: faults.GiveUp, Wait: s.uniqueDuration(s.percent(by, 10, 90)), By: by}, For: s.uniqueDuration(by)}}
+	return p
+}
+
+// nodeCount returns the number of servers to which a client sends its request.
+func (s *scene) nodeCount() int {
+	if s.several() {
+		return 5
+	}
+	return 1
+}
+
+// unreplicated returns a plan in which the replicas receive nothing any more from the first request on. No replica takes over.
+func unreplicated(s *scene) faults.Plan {
+	p := s.inTurn(2)
+	s.params.Hold = s.randomDuration(time.Millisecond, s.params.TTL/4)
+	s.params.Duration = 3 * s.params.TTL
+	p.Steps = []faults.Step{{Name: "failover", When: faults.Trigger{At: workloads.Moment{Point: workloads.Asking}},
+		Do: faults.Action{Verb: faults.Unlink, Nodes: s.replicas()}}}
+	return p
+}
+
 // seldom returns a plan without faults. Each client pauses for about a lease between two holds.
 func seldom(s *scene) (p faults.Plan) {
 	s.workload = usual

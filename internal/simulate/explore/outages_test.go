@@ -33,6 +33,8 @@ var outages = []outage{
 	{"a slow waiter that gives up", []string{"set-px-lua", "zookeeper"}, false, func(c Case) bool { return only(c, faults.Slow, faults.GiveUp) && c.Params.TTL > ttl/2 }},
 	{"long pauses between holds", []string{"etcd"}, true, func(c Case) bool { return only(c) && c.Params.Think >= c.Params.TTL }},
 	{"a shortened lease", []string{"zookeeper"}, true, func(c Case) bool { return only(c, faults.Cut) && c.Params.TTL > zookeeper.LongestSession }},
+	{"a cancelled acquire of a free key", []string{"redlock", "etcd"}, false, func(c Case) bool { return only(c, faults.GiveUp) && c.Params.Clients == 2 }},
+	{"replicas that receive nothing", []string{"set-px-wait"}, true, func(c Case) bool { return only(c, faults.Unlink) }},
 	{"fast servers", []string{"redlock"}, false, func(c Case) bool { return only(c, faults.Drift, faults.Stall) && c.Params.TTL == longLease }},
 }
 

@@ -33,6 +33,7 @@ var stages = []stage{
 	{name: "partition", fits: func(s *scene) bool { return s.cancels() && s.allows("interrupted-release") }, make: lostRelease},
 	{name: "slow-network", fits: func(s *scene) bool { return s.cancels() && s.allows("cancelled-acquire") }, make: cancelledWaiter},
 	{name: "clock-drift", fits: (*scene).drifts, make: fastServers},
+	{name: "cancelled-acquire", fits: (*scene).cancels, make: cancelledGrant},
 }
 
 // realStages lists further sequences of events, for real servers and processes only.
@@ -41,6 +42,7 @@ var realStages = []stage{
 	{name: "failover", fits: (*scene).replicated, make: behind},
 	{name: "failover", fits: (*scene).replicated, make: behind},
 	{name: "partition", make: cutWaiter},
+	{name: "failover", fits: (*scene).replicated, make: unreplicated},
 	{name: "waiter-session-kill", fits: (*scene).endsWaiters, make: withoutSession},
 	{fits: (*scene).hasSessions, make: seldom},
 	{name: "partition", fits: (*scene).capped, make: shortened},
