@@ -9,9 +9,10 @@ import (
 	"lockbench/histories"
 )
 
-// strays finds entries that a refused acquire, or one that a lock must clean up after, left although other clients request the key. An entry is left if it appeared while
-// no hold or unknown acquire explained it, each acquire that may have written it was refused, and it is still there afterwards.
-// Acquires that were called after the entry appeared did not write it, because its content is the same.
+// strays finds entries that a refused acquire left although other clients request the key, or that an abandoned acquire left if the
+// lock states that it cleans up. An entry is left if it appeared while no hold or unknown acquire explained it, each acquire that may
+// have written it was refused or abandoned, and it is still there afterwards. Acquires that were called after the entry appeared did
+// not write it, because its content is the same.
 //
 // Like a leftover, it must be an entry that every observation during a hold contains, and that is absent at some other time.
 type strays struct {
