@@ -67,6 +67,7 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 	}
 	same := m.by[h.Acquire.Fence]
 	switch {
+	case same != nil && reentered(same, h):
 	case before > 0 && m.top[before-1].Acquire.Fence >= h.Acquire.Fence:
 		x.violation(k, m.top[before-1], h)
 	case same != nil:
@@ -87,6 +88,12 @@ func (x *tokens) granted(k *projection.Key, m *minted, h *projection.Hold) {
 		}
 		m.forget(oldest)
 	}
+}
+
+// reentered reports whether the client of a hold requested it during an earlier one, whose loss was then reported before the answer.
+// The store granted it as nested, so both have the same token.
+func reentered(earlier, h *projection.Hold) bool {
+	return earlier.Acquire.Client == h.Acquire.Client && h.Acquire.Depth > 1 && h.Acquire.Call < earlier.End
 }
 
 // forget drops grants that were received before the given time. It keeps the last of these grants, and at most
