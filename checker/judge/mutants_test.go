@@ -128,6 +128,8 @@ var mutants = []mutant{
 	{"sightings.go", "h.Granted <= o.call && h.Promised && h.StatedAt(o.call) > o.reply", "h.Promised && h.StatedAt(o.call) > o.reply"},
 	{"sightings.go", "h.Granted <= o.call && h.Promised && h.StatedAt(o.call) > o.reply", "h.Granted <= o.call && h.Promised"},
 	{"sightings.go", "s.occupied.free(k, o.call)", "false"},
+	{"sightings.go", "released && !o.extra[h.Acquire.Client]", "released"},
+	{"sightings.go", "released && !o.extra[h.Acquire.Client]", "false"},
 	{"sightings.go", "value == e.Value && s.active&bit(e) == 0", "true"},
 	{"sightings.go", "value == e.Value && s.active&bit(e) == 0", "value == e.Value"},
 	{"sightings.go", "len(o.open) == 0 && len(k.Live)+len(k.Releasing) == 0 && o.until <= from", "len(k.Live)+len(k.Releasing) == 0 && o.until <= from"},

@@ -124,6 +124,7 @@ func (s *sightings) freed(o sighting) {
 // after an acquire with an unknown outcome.
 type occupation struct {
 	open  map[int32]bool // clients with an outstanding acquire
+	extra map[int32]bool // clients with an acquire of unknown outcome: their next release may only release a nested hold
 	until time.Duration  // time until which an operation on the key may have an effect
 }
 
@@ -131,10 +132,10 @@ type occupation struct {
 // that an unanswered acquire may have started.
 func (o *occupation) event(ev histories.Event, unknownUntil func(time.Duration) time.Duration) {
 	op := ev.Op
+	if o.open == nil {
+		o.open, o.extra = map[int32]bool{}, map[int32]bool{}
+	}
 	if !ev.Return {
-		if o.open == nil {
-			o.open = map[int32]bool{}
-		}
 		o.open[op.Client] = true
 		return
 	}
@@ -144,6 +145,7 @@ func (o *occupation) event(ev histories.Event, unknownUntil func(time.Duration) 
 	delete(o.open, op.Client)
 	o.until = max(o.until, op.Return)
 	if op.Outcome == histories.Unknown {
+		o.extra[op.Client] = true
 		o.until = max(o.until, unknownUntil(op.Return))
 	}
 }
@@ -156,17 +158,25 @@ func (o *occupation) handleClientEnd(client int32, at time.Duration, unknownUnti
 	}
 }
 
-// closed handles the end of a hold. Without a successful release, the store may keep the hold until the lease has
-// certainly expired. silent reports whether the lock may renew without a record in the history.
-func (o *occupation) closed(h *projection.Hold, silent bool) {
+// closed handles the end of a hold. It returns the time until which the store may keep the hold, or 0 if its release removed it. A
+// release after an acquire of unknown outcome may have left a hold, and set its lease again. silent reports whether the lock may renew
+// without a record in the history.
+func (o *occupation) closed(h *projection.Hold, silent bool, unknownUntil func(time.Duration) time.Duration) (kept time.Duration) {
+	released := h.Release.Kind != 0 && h.Release.Outcome == histories.OK
 	switch {
-	case h.Release.Kind != 0 && h.Release.Outcome == histories.OK:
+	case released && !o.extra[h.Acquire.Client]:
 		o.until = max(o.until, h.Closed)
+		return 0
 	case silent:
-		o.until = histories.Forever
-	default:
-		o.until = max(o.until, h.Over, h.End)
+		kept = histories.Forever
+	case released:
+		kept = unknownUntil(h.Closed)
+	default: // until the lease has certainly expired
+		kept = max(h.Over, h.End)
 	}
+	delete(o.extra, h.Acquire.Client)
+	o.until = max(o.until, kept)
+	return kept
 }
 
 // free reports whether certainly no client held the key from a given time until now.

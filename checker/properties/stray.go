@@ -138,16 +138,9 @@ func (s *strays) appeared(k *projection.Key, e *histories.Op) {
 	s.current[e.Fence] = n
 }
 
-// closed handles the end of a hold. An entry that appears after its last observation has another content, so a hold that was released
-// successfully explains none.
-func (s *strays) closed(h *projection.Hold, silent bool) {
-	if h.Release.Kind != 0 && h.Release.Outcome == histories.OK {
-		return
-	}
-	var o occupation
-	o.closed(h, silent)
-	s.busy = max(s.busy, o.until)
-}
+// closed handles the end of a hold, which the store may keep until the given time. An entry that appears after its last observation
+// has another content, so a hold whose release removed it explains none.
+func (s *strays) closed(kept time.Duration) { s.busy = max(s.busy, kept) }
 
 // certain returns the entries that certainly belong to a hold. If a hold has several entries, one of them shows nothing.
 func (s *strays) certain() (all []leftover) {

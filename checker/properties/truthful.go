@@ -156,8 +156,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	case projection.Began:
 		w.repeated.refused = nil // a later hold may have the same content
 	case projection.Closed:
-		w.repeated.occupied.closed(h, x.Header.SilentRenewals)
-		w.repeated.strays.closed(h, x.Header.SilentRenewals)
+		w.repeated.strays.closed(w.repeated.occupied.closed(h, x.Header.SilentRenewals, x.unknownHold))
 		w.repeated.leftovers.ended = w.repeated.leftovers.ended || h.Fault != nil
 	}
 	switch {
