@@ -17,7 +17,7 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 	go test -race -timeout 5m -run '^(TestRecordIsRun|TestScriptsRecordTheSame)$$' ./internal/simulate/sim
 
 # The tests that take longest start first. They mostly wait, so more packages than cores run at once.
-SLOW = ./internal/drive/trial ./cmd/lockbench ./examples ./internal/simulate/explore ./impls/catalog
+SLOW = ./internal/drive/trial ./cmd/lockbench ./examples ./internal/simulate/explore ./internal/world/stores ./impls/catalog ./reports/selection
 
 test: ## all tests, without the race detector
 	go test -p 3 $(SLOW) ./...
