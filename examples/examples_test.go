@@ -319,7 +319,6 @@ func resource(t *testing.T, r workloads.Resource) {
 func TestUnderAPause(t *testing.T) {
 	for name, command := range commands {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			local(t)
 			lock := impls.Impl{Name: name, Store: servers.Redis, Deployment: servers.Single, Program: &impls.Program{Command: command(t)}}
 			s := trial.Setting{Run: "examples", Servers: servers.Local, Params: workloads.Defaults(), Trials: 1}

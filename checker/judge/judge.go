@@ -85,7 +85,7 @@ func (j *judge) visit(ev histories.Event) error {
 		return nil
 	}
 	if ev.Op.Kind == histories.Acquire && ev.Op.Key == "" {
-		j.AnyKey = true
+		j.ChoosesKeys = true
 		return nil // skip the call of an acquire without a key: the lock itself chooses the key, which is known at the return
 	}
 	if ev.Return && (ev.Op.Kind == histories.Acquire || ev.Op.Kind == histories.Renew) {
@@ -109,7 +109,7 @@ func (j *judge) fault(ev histories.Event) {
 	j.tally.fault(ev)
 	if ev.Op.Kind == histories.Inject && ev.Op.Client == histories.Harness {
 		j.Shaken = true
-		j.Primary = j.Primary || ev.Op.Value != histories.Replicas
+		j.ShakenPrimary = j.ShakenPrimary || ev.Op.Value != histories.Replicas
 	}
 	j.Facts.Fault(ev)
 	if !ev.Op.EndsClient() {

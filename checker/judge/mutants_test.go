@@ -178,7 +178,7 @@ var mutants = []mutant{
 	{"unexplained.go", "len(x.timeouts) <= fewTimeouts || len(x.timeouts) <= x.refused", "len(x.timeouts) <= fewTimeouts"},
 	{"unexplained.go", "found && op.Kind == histories.Acquire && op.Call >= before.Return", "found"},
 	{"truthful.go", "x.lost[op.Client] != op.Hold", "true"},
-	{"truthful.go", "complete && !x.Primary && !x.AnyKey", "complete && !x.AnyKey"},
+	{"truthful.go", "complete && !x.ShakenPrimary && !x.ChoosesKeys", "complete && !x.ChoosesKeys"},
 	{"truthful.go", "w.stray >= h.Acquire.Call", "false"},
 	{"truthful.go", "op.Return >= r.until", "false"},
 	{"truthful.go", "op.Return >= h.Until || x.Shaken", "op.Return > h.Until || x.Shaken"},

@@ -102,15 +102,15 @@ type Judgement interface {
 
 // Facts holds the data about one history that all its property checkers (monitors) share.
 type Facts struct {
-	Header  histories.Header
-	Slack   time.Duration
-	Bound   time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
-	Counts  *checker.Counts
-	Past    *projection.Past
-	Until   time.Duration // end of the judged part of the history; set after the last event
-	Shaken  bool          // a fault affected a server or the network, so the store may have lost a lock
-	Primary bool          // such a fault affected more than replicas
-	AnyKey  bool          // an acquire of a key that is not known yet was called
+	Header        histories.Header
+	Slack         time.Duration
+	Bound         time.Duration // maximum recovery time: Header.FreedWithin, or more if a granted lease is longer than the requested lease
+	Counts        *checker.Counts
+	Past          *projection.Past
+	Until         time.Duration // end of the judged part of the history; set after the last event
+	Shaken        bool          // a fault affected a server or the network, so the store may have lost a lock
+	ShakenPrimary bool          // such a fault affected more than replicas
+	ChoosesKeys   bool          // an acquire without a key was called: the lock chooses the key
 
 	Stall       time.Duration // longest pause of lockbench itself; set after the last event
 	SlowestRead time.Duration // longest observation of the store by lockbench itself

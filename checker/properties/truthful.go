@@ -85,7 +85,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
-		if o, complete := w.repeated.add(op); complete && !x.Primary && !x.AnyKey {
+		if o, complete := w.repeated.add(op); complete && !x.ShakenPrimary && !x.ChoosesKeys {
 			w.repeated.observed(k, o, x.Facts)
 		}
 	case op.Kind == histories.Renew && op.Outcome == histories.Refused:

@@ -38,6 +38,15 @@ func (s *scene) atLeast(lease time.Duration) time.Duration {
 	return s.params.TTL
 }
 
+// sessionLease returns the lease. If holds end with sessions, it makes the lease at least as long as the given duration, because
+// servers end sessions only at intervals of up to a second.
+func (s *scene) sessionLease(least time.Duration) time.Duration {
+	if s.lock.Session {
+		return s.atLeast(least)
+	}
+	return s.params.TTL
+}
+
 // percent returns a random part of a duration, from low to high per cent.
 func (s *scene) percent(of time.Duration, low, high int) time.Duration {
 	return of * time.Duration(low+s.rand.IntN(high-low+1)) / 100
@@ -64,10 +73,7 @@ func outlived(s *scene) faults.Plan {
 // lateGrant returns a plan in which a reply to an acquire takes half a lease or more. When the lock is granted, the holder is cut off
 // until its lease has ended. In most cases the holder has used the lock before, so that it may have a session.
 func lateGrant(s *scene) faults.Plan {
-	lease := s.params.TTL
-	if s.lock.Session {
-		lease = s.atLeast(4 * time.Second) // a server ends sessions only at intervals of up to a second
-	}
+	lease := s.sessionLease(4 * time.Second)
 	p := s.inTurn(2 + s.rand.IntN(2))
 	if s.chance(70) {
 		p.Quick = 1
@@ -135,10 +141,7 @@ func lateReplies(s *scene) faults.Plan {
 // lostRelease returns a plan in which a release does not reach the server, and its caller cancels it. The connections are restored
 // within the lease.
 func lostRelease(s *scene) faults.Plan {
-	lease := s.params.TTL
-	if s.lock.Session {
-		lease = s.atLeast(3 * time.Second)
-	}
+	lease := s.sessionLease(3 * time.Second)
 	p := s.inTurn(2 + s.rand.IntN(2))
 	p.Rest(0, 1+uint64(s.rand.IntN(2)))
 	s.params.Hold = s.randomDuration(lease/200, lease/4)
@@ -154,10 +157,7 @@ func lostRelease(s *scene) faults.Plan {
 // cancelledWaiter returns a plan in which a waiter with a slow connection cancels its acquire. Often one of its requests is then in
 // flight.
 func cancelledWaiter(s *scene) faults.Plan {
-	lease := s.params.TTL
-	if s.lock.Session {
-		lease = s.atLeast(3 * time.Second)
-	}
+	lease := s.sessionLease(3 * time.Second)
 	p := s.inTurn(2 + s.rand.IntN(2))
 	s.params.Hold = s.percent(lease, 30, 80)
 	s.params.Duration, s.params.Grace = lease, 2*lease

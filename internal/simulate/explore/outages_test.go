@@ -69,39 +69,40 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// TestOutlived checks the plans of the function outlived. The cut must begin after the first renewal. The lease must end during the
-// cut, and the holder must still be working.
-func TestOutlived(t *testing.T) {
-	lock, err := lockNamed("fenced")
+// eachSeed calls a function with the scene and the plan of a stage for each of 100 seeds.
+func eachSeed(t *testing.T, lock string, stage func(*scene) faults.Plan, check func(seed uint64, s *scene, p faults.Plan)) {
+	t.Helper()
+	l, err := lockNamed(lock)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(100) {
-		s := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: lock, workload: usual}
+		s := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: l, workload: usual}
 		s.chooseParams(seed)
-		cut, lease := outlived(s).Steps[0], s.params.TTL
+		check(seed, s, stage(s))
+	}
+}
+
+// TestOutlived checks the plans of the function outlived. The cut must begin after the first renewal. The lease must end during the
+// cut, and the holder must still be working.
+func TestOutlived(t *testing.T) {
+	eachSeed(t, "fenced", outlived, func(seed uint64, s *scene, p faults.Plan) {
+		cut, lease := p.Steps[0], s.params.TTL
 		from, renewed := cut.When.Later, cut.When.Later/(lease/3)*(lease/3)
 		if renewed == 0 || from+cut.For < renewed+lease || s.params.Hold < renewed+lease+lease/2 {
 			t.Errorf("seed %d: lease %v, cut off from %v for %v, hold %v", seed, lease, from, cut.For, s.params.Hold)
 		}
-	}
+	})
 }
 
 // TestResetWaiter checks that the waiter of resetWaiter is away at the release, and not for so long that messages count as lost.
 func TestResetWaiter(t *testing.T) {
-	lock, err := lockNamed("redisson")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for seed := range uint64(100) {
-		s := &scene{rand: rand.New(rand.NewPCG(seed, 0)), lock: lock, workload: usual}
-		s.chooseParams(seed)
-		p := resetWaiter(s)
+	eachSeed(t, "redisson", resetWaiter, func(seed uint64, s *scene, p faults.Plan) {
 		pause := p.Steps[1]
 		if released := s.params.Hold; pause.When.Later >= released || pause.When.Later+pause.For <= released || pause.For > 2*time.Second {
 			t.Errorf("seed %d: hold %v, away from %v for %v", seed, released, pause.When.Later, pause.For)
 		}
-	}
+	})
 }
 
 // TestLocalNames checks that the search lets two processes use the same owner names, but only for locks that tell them apart.

@@ -94,6 +94,7 @@ func (s *scene) chooseHabits() {
 	p := &s.params
 	p.Grace = 6 * p.TTL // some holds last four leases
 	for _, h := range workloads.HabitsOf(s.lock) {
+		// Habits that were added later are drawn elsewhere, so that a seed still draws the same values.
 		if h < workloads.HoldsTwo && s.chance(50) {
 			p.Habits = append(p.Habits, h)
 		}
