@@ -162,6 +162,12 @@ func (l Library) DefectOf(of Version) (Version, bool) {
 	return Version{}, false
 }
 
+// Defect returns the bad version whose defect a choice has or fixed, if the defect shows in this setting.
+func (c Choice) Defect() (Version, bool) {
+	bad, ok := c.Library.DefectOf(c.Version)
+	return bad, ok && c.Library.SettingOf(bad).Name == c.Setting.Name
+}
+
 // UnknownError is the error for a name that is neither that of a library nor that of a setting.
 type UnknownError struct {
 	Name  string

@@ -137,7 +137,7 @@ Published defects of lock libraries, and what lockbench finds in the version wit
 generated: `+"`lockbench matrix --versions bad`"+` measures it again. %d of %d defects were detected.
 
 - *Scenes* are the default workloads and faults of `+"`lockbench verify`"+`, *search* is `+"`lockbench explore`"+`, and *known* is a scene or a case
-  that was chosen by hand for this defect. It runs only if the others found nothing, or in the profile known.
+  that was chosen by hand for this defect.
 - A defect counts as detected if the bad version violates a property that the fixed version does not violate.
 - *Within* is the time from the first trial to the end of the step that detected a violation.
 - The command shows the violation with the bad version. With the number of the fixed version it shows none.

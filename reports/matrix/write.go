@@ -42,17 +42,17 @@ func Write(dir string) ([]*Result, error) {
 
 // Text writes a row for each result.
 func Text(w io.Writer, all []*Result) error {
-	rows := [][]string{{"library", "version", "", "questions", "violated", "seconds"}}
+	rows := [][]string{{"library", "version", "", "questions", "seconds", "violated"}}
 	for _, r := range all {
 		one := rowOf(r, nil)
-		failed := format.Joined(r.Failed())
+		failed := format.Few(r.Failed(), ", ")
 		if r.NotRun != "" {
 			failed = "not run: " + r.NotRun
 		}
 		if failed == "" {
 			failed = format.None
 		}
-		rows = append(rows, []string{r.Setting, r.Version, r.Kind, one.Score, failed, fmt.Sprintf("%.0f", r.Seconds)})
+		rows = append(rows, []string{r.Setting, r.Version, r.Kind, one.Score, fmt.Sprintf("%.0f", r.Seconds), failed})
 	}
 	var t format.Lines
 	t.PaintedColumns(rows, nil)

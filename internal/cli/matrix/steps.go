@@ -121,12 +121,12 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 		t.result.NotRun = err.Error()
 		return t.result, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, profiles[t.profile].Timeout)
+	bounded, cancel := context.WithTimeout(ctx, profiles[t.profile].Timeout)
 	defer cancel()
 	began = time.Now()
-	t.scenes(ctx)
-	err := t.search(ctx)
-	if err == nil && !t.detected() {
+	t.scenes(bounded)
+	err := t.search(bounded)
+	if err == nil {
 		err = t.known(ctx)
 	}
 	t.result.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
@@ -138,8 +138,7 @@ func describe(c libraries.Choice) *matrix.Result {
 	l, v := c.Library, c.Version
 	r := &matrix.Result{Format: matrix.Format, Library: l.Name, Language: l.Language, Package: l.Package, Store: l.Store,
 		Version: v.Version, Kind: v.State, Latest: v.Version == l.Latest().Version, Setting: c.Setting.Name, About: c.Setting.About, Default: c.Setting.Name == l.Settings[0].Name}
-	bad, ok := l.DefectOf(v)
-	switch ok = ok && l.SettingOf(bad).Name == c.Setting.Name; {
+	switch bad, ok := c.Defect(); {
 	case ok:
 		fixed, _ := l.FixOf(bad)
 		r.Defect = &matrix.Defect{Bad: bad.Version, Fixed: fixed.Version, Summary: bad.Defect, Situation: bad.Situation, Question: bad.Question}
@@ -147,10 +146,6 @@ func describe(c libraries.Choice) *matrix.Result {
 		r.Kind = libraries.Current
 	}
 	return r
-}
-
-func (t *test) detected() bool {
-	return slices.ContainsFunc(t.result.Steps, func(s matrix.Step) bool { return len(s.Violated) > 0 })
 }
 
 // scenes verifies the lock in its default workloads and under its default faults.
@@ -226,14 +221,14 @@ func (t *test) keep(dir string, l *explore.LockResult) error {
 
 // known runs the scene or the case that was chosen for the defect of a bad version, also on the version that fixed it.
 func (t *test) known(ctx context.Context) error {
-	l := t.choice.Library
-	bad, ok := l.DefectOf(t.choice.Version)
-	switch {
-	case !ok || l.SettingOf(bad).Name != t.choice.Setting.Name:
+	ctx, cancel := context.WithTimeout(ctx, profiles["known"].Timeout)
+	defer cancel()
+	switch bad, ok := t.choice.Defect(); {
+	case !ok:
 	case bad.ShownBy != "":
 		t.verify(ctx, matrix.Known, bad.Question, strings.Fields(bad.ShownBy)...)
 	case bad.Case != "":
-		return t.replay(ctx, l, bad)
+		return t.replay(ctx, t.choice.Library, bad)
 	}
 	return nil
 }
