@@ -2,12 +2,13 @@
 
 .PHONY: check test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
-# The slowest packages are tested without the race detector, and those that take long to compile with it. The judge, decisions and
-# pages use only one goroutine, and the known-broken locks are copies of others with a defect. Two tests of virtual time also run with
-# the detector: it changes the order of goroutines, and histories must not depend on the order.
-RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /impls/mongo$$ -e /internal/simulate/sim$$ -e /internal/simulate/explore$$ \
-	-e /internal/drive/trial$$ -e /internal/measure -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose \
-	-e /internal/web -e /examples -e /reports -e /internal/cli -e /cmd/)
+# The slowest packages are tested without the race detector, and those that take long to compile with it, such as the embedded servers.
+# The judge, decisions and pages use only one goroutine, and the known-broken locks are copies of others with a defect. Two tests of
+# virtual time also run with the detector: it changes the order of goroutines, and histories must not depend on the order.
+RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /impls/catalog$$ -e /impls/mongo$$ \
+	-e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/measure -e /internal/mutants$$ \
+	-e /internal/world/builtin$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose -e /internal/web -e /examples \
+	-e /reports -e /internal/cli -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
