@@ -42,7 +42,7 @@ func (l *leaseLock) noted(sent time.Time, r resourcelock.LeaderElectionRecord, e
 	case r.HolderIdentity == "":
 		l.refused = apierrors.IsConflict(err)
 	case l.granted:
-		l.request.Renewed(sent, l.request.TTL, err)
+		l.request.Renewed(sent, promised(l.request.TTL), err)
 	}
 	l.granted = l.granted || err == nil
 	l.doubt = l.doubt || err != nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err)

@@ -16,7 +16,7 @@ func acquire(ctx context.Context, c client, r worker.Request) (g worker.Grant[*t
 	t := &term{end: end, over: make(chan struct{}), lock: newLock(c, r)}
 	leads := make(chan context.Context, 1)
 	t.LeaderElector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: t.lock, LeaseDuration: r.TTL, RenewDeadline: r.TTL * 2 / 3, RetryPeriod: time.Second / 5, ReleaseOnCancel: true,
+		Lock: t.lock, LeaseDuration: r.TTL, RenewDeadline: deadline(r.TTL), RetryPeriod: time.Second / 5, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(lead context.Context) { leads <- lead },
 			OnStoppedLeading: func() { t.gone.CompareAndSwap(false, life.Err() == nil) },
@@ -35,7 +35,7 @@ func acquire(ctx context.Context, c client, r worker.Request) (g worker.Grant[*t
 	select {
 	case lead := <-leads:
 		if stop() {
-			return worker.Grant[*term]{Handle: t, Lost: lead.Done()}, nil
+			return worker.Grant[*term]{Handle: t, Validity: promised(r.TTL), Lost: lead.Done()}, nil
 		}
 	case <-t.over:
 	}
