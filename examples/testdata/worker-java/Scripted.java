@@ -12,7 +12,7 @@ import lockbench.Worker;
 public class Scripted {
     public static void main(String[] args) {
         var worker = new Worker<Map<String, String>, String>("scripted", env -> new ConcurrentHashMap<>())
-                .doc("a \"lock\" in memory").store("none").declare("reentrant").expect("progress", "unspecified", "", "counter", "a test")
+                .doc("a \"lock\" in memory").store("none").declare("reentrant", "lost").expect("progress", "unspecified", "", "counter", "a test")
                 .release((lock, hold) -> {
                     if (!lock.remove(hold.handle(), hold.owner()) && !hold.key().endsWith("sticky")) throw new NotHeld();
                 })

@@ -12,7 +12,7 @@ fn main() {
     let worker = Worker::new("scripted", |_| Ok(Lock::default()))
         .doc("a \"lock\" in memory")
         .store("none")
-        .declare(&["reentrant"])
+        .declare(&["reentrant", "lost"])
         .expect("progress", "unspecified", "", "counter", "a test")
         .release(|lock, hold| {
             let removed = lock.lock().unwrap().remove(hold.handle()?);

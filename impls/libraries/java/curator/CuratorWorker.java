@@ -16,7 +16,7 @@ public class CuratorWorker {
         if (args.length > 0) LatchWorker.serve(); // serve does not return
         new Worker<CuratorFramework, InterProcessMutex>("curator-java-mutex", CuratorWorker::connect)
                 .store("zookeeper")
-                .declare("session", "watchdog", "notifies", "reentrant", "cancel")
+                .declare("session", "watchdog", "notifies", "lost", "reentrant", "cancel")
                 .threadPerOwner() // the mutex belongs to the thread that acquired it
                 .acquire((client, request) -> {
                     var path = "/" + request.key().replace("/", "%2F");

@@ -17,7 +17,7 @@ public class LatchWorker {
 
     static void serve() {
         new Worker<CuratorFramework, LeaderLatch>("curator-java-latch", CuratorWorker::connect)
-                .store("zookeeper").declare("session", "watchdog", "notifies", "cancel")
+                .store("zookeeper").declare("session", "watchdog", "notifies", "lost", "cancel")
                 .acquire((client, request) -> {
                     var candidate = request.owner().replaceAll("[.].*", "") + request.key();
                     var latch = candidates.get(candidate);

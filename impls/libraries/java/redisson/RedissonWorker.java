@@ -23,7 +23,7 @@ public class RedissonWorker {
                 .threadPerOwner(); // the lock belongs to the thread that acquired it
         if (!LEASED.contains(use)) worker.declare("watchdog");
         if (!use.equals("spin")) worker.declare("notifies");
-        if (use.startsWith("fenced")) worker.declare("fencing");
+        if (use.startsWith("fenced")) worker.declare("fencing").expect("reentrancy", "unspecified", "", "reentrant", "documented: each acquire increases the token, also a nested one");
         worker.acquire((redisson, request) -> {
                     var lock = request.outer().orElse(lock(redisson, use, request.key()));
                     var lease = !LEASED.contains(use) && request.keepAlive() ? Locks.WATCHDOG : request.ttl().toMillis();

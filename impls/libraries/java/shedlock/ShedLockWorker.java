@@ -19,18 +19,18 @@ public class ShedLockWorker {
             + "lock_until TIMESTAMP NOT NULL, locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)";
 
     public static void main(String[] args) {
-        new Worker<LockProvider, SimpleLock>("shedlock", ShedLockWorker::open)
+        var worker = new Worker<LockProvider, SimpleLock>("shedlock", ShedLockWorker::open)
                 .store("postgres")
-                .tryAcquire((provider, request) -> {
-                    var lock = provider.lock(configuration(request.key(), request.ttl()));
-                    return new Grant<>(lock.orElseThrow(Busy::new));
-                })
+                .tryAcquire((provider, request) -> new Grant<>(provider.lock(configuration(request.key(), request.ttl())).orElseThrow(Busy::new)))
                 .release((provider, hold) -> {
                     try { hold.handle().unlock(); }
                     catch (IllegalStateException unlocked) { throw new NotHeld(); }
                 })
-                .expect("owner-release", "unspecified", "", "misuse", "unlock reports nothing")
-                .run();
+                .expect("owner-release", "unspecified", "", "misuse", "unlock reports nothing");
+        for (var late : new String[][] {{"", "long-hold"}, {"holder-stall", ""}, {"process-pause", ""}, {"pause-in-release", ""}, {"partition", ""},
+                {"slow-network", ""}, {"delayed-release", ""}})
+            worker.expect("lease-exclusion", "unspecified", late[0], late[1], "documented: unpredictable if a task lasts longer than lockAtMostFor");
+        worker.run();
     }
 
     private static LockConfiguration configuration(String key, Duration lease) throws ReflectiveOperationException {

@@ -147,7 +147,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
             name: name.into(),
             open: Box::new(open),
             about: Vec::new(),
-            capabilities: vec!["lost".into()],
+            capabilities: Vec::new(),
             expectations: Vec::new(),
             backoff: Duration::from_millis(20),
             try_acquire: None,
@@ -193,7 +193,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Worker<S, H> {
         self.about("start_ms", Json::Int(longest.as_millis() as i128))
     }
 
-    /// Adds capabilities that do not follow from the functions, such as watchdog, reentrant, fencing, notifies or session.
+    /// Adds capabilities that do not follow from the functions, such as watchdog, reentrant, lost, fencing, notifies or session.
     pub fn declare(mut self, names: &[&str]) -> Self {
         self.capabilities.extend(names.iter().map(|name| name.to_string()));
         self

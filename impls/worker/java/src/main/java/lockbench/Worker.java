@@ -50,7 +50,7 @@ public final class Worker<S, H> {
 
     final String name;
     final Open<S> open;
-    final Set<String> capabilities = new LinkedHashSet<>(List.of("lost"));
+    final Set<String> capabilities = new LinkedHashSet<>();
     private final Map<String, Object> about = new LinkedHashMap<>();
     private final List<Map<String, Object>> expectations = new ArrayList<>();
     Duration backoff = Duration.ofMillis(20);
@@ -86,7 +86,7 @@ public final class Worker<S, H> {
         return this;
     }
 
-    /** Adds capabilities that do not follow from the functions, such as watchdog, reentrant, fencing, notifies or session. */
+    /** Adds capabilities that do not follow from the functions, such as watchdog, reentrant, lost, fencing, notifies or session. */
     public Worker<S, H> declare(String... names) {
         capabilities.addAll(List.of(names));
         return this;
