@@ -33,8 +33,10 @@ public class ShedLockRedisWorker {
                 })
                 .expect("owner-release", "unspecified", "", "misuse", "unlock reports nothing");
         if (!safe) { // the documentation of safeUpdate: without it, a lock is also released if it is held by somebody else
-            for (var fault : new String[] {"holder-stall", "process-pause", "pause-in-release", "partition", "slow-network"})
-                worker.expect("lease-exclusion", "unspecified", fault, "", "a late release or extension changes the next holder's key");
+            for (var late : new String[][] {{"", "long-hold"}, {"holder-stall", ""}, {"process-pause", ""}, {"pause-in-release", ""}, {"partition", ""},
+                    {"slow-network", ""}, {"pause-before-answer", ""}, {"cancelled-acquire", ""}, {"partition-one-way", ""}})
+                for (var property : new String[] {"lease-exclusion", "backed-promise"})
+                    worker.expect(property, "unspecified", late[0], late[1], "documented: a late release or extension changes the next holder's key");
             worker.expect("lease-exclusion", "violated", "delayed-release", "", "a late release deletes the next holder's key");
         }
         worker.run();
