@@ -80,7 +80,7 @@ func All() []Property {
 			"after an acquire was cancelled or timed out, a waiting client is not granted the key within the bound",
 			func(m monitor) Judgement { return &abandonments{timed: timed{monitor: m}} }, false},
 		{"loss-notice",
-			"a holder learns too late, or never, that its lease has ended or that its renewal was refused",
+			"a holder learns too late, or never, that its lease has ended, its renewal was refused, or another client holds the key",
 			func(m monitor) Judgement { return newNotices(m) }, false},
 		{"backed-promise",
 			"during a hold the store does not have the key, or has it for less than the promised time",
