@@ -18,10 +18,8 @@ public class ShedLockRedisWorker {
     public static void main(String[] args) {
         var safe = args.length > 0;
         var worker = new Worker<LockProvider, AtomicReference<SimpleLock>>(safe ? "shedlock-redis-safe" : "shedlock-redis", env -> open(env, safe))
-                .tryAcquire((provider, request) -> {
-                    var lock = provider.lock(new LockConfiguration(Instant.now(), request.key(), request.ttl(), Duration.ZERO));
-                    return new Grant<>(new AtomicReference<>(lock.orElseThrow(Busy::new)));
-                })
+                .tryAcquire((provider, request) -> new Grant<>(new AtomicReference<>(
+                        provider.lock(new LockConfiguration(Instant.now(), request.key(), request.ttl(), Duration.ZERO)).orElseThrow(Busy::new))))
                 .renew((provider, hold) -> {
                     var extended = hold.handle().get().extend(hold.ttl(), Duration.ZERO);
                     hold.handle().set(extended.orElseThrow(NotHeld::new)); // the extended lock replaces the old one
