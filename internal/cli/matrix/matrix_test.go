@@ -84,26 +84,27 @@ func TestExitCodes(t *testing.T) {
 	broken, held := []matrix.Question{{Property: "progress", Violated: 1}}, []matrix.Question{{Property: "progress", Held: 1}}
 	found := []matrix.Step{{Name: matrix.Search, Violated: []string{"progress"}}}
 	for _, x := range []struct {
-		name, reference string
-		questions       []matrix.Question
-		steps           []matrix.Step
-		notRun          string
-		want            int
+		name, profile, reference string
+		questions                []matrix.Question
+		steps                    []matrix.Step
+		notRun                   string
+		want                     int
 	}{
-		{"a violation in a bad version", "redisson@3.11.0", broken, found, "", 0},
-		{"nothing found in a bad version", "redisson@3.11.0", held, nil, "", console.ExitXPass},
-		{"a bad version whose defect no property covers", "node-redis-warlock@1.0.0", held, nil, "", 0},
-		{"a violation in a fixed version", "redisson@3.11.1", broken, found, "", console.ExitFail},
-		{"nothing found in a current version", "redisson@4.7.0", held, nil, "", 0},
-		{"not tested", "redisson@4.7.0", nil, nil, "mvn is missing", console.ExitEnvironment},
+		{"a violation in a bad version", "quick", "redisson@3.11.0", broken, found, "", 0},
+		{"nothing found in a bad version", "quick", "redisson@3.11.0", held, nil, "", console.ExitXPass},
+		{"a bad version whose defect no property covers", "quick", "node-redis-warlock@1.0.0", held, nil, "", 0},
+		{"a violation in a fixed version", "quick", "redisson@3.11.1", broken, found, "", console.ExitFail},
+		{"nothing found in a current version", "quick", "redisson@4.7.0", held, nil, "", 0},
+		{"not tested", "quick", "redisson@4.7.0", nil, nil, "mvn is missing", console.ExitEnvironment},
+		{"nothing found in a bad version by the profile smoke", "smoke", "redisson@3.11.0", held, nil, "", 0},
 	} {
 		c, err := libraries.Find(x.reference)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := describe(c)
-		r.Profile, r.Questions, r.Steps, r.NotRun = profiles["quick"].Name, x.questions, x.steps, x.notRun
-		f := flags{profile: "quick", out: "published"}
+		r.Profile, r.Questions, r.Steps, r.NotRun = profiles[x.profile].Name, x.questions, x.steps, x.notRun
+		f := flags{profile: x.profile, out: "published"}
 		var text bytes.Buffer
 		err = f.print(t.Context(), &text, []*matrix.Result{r}, []libraries.Choice{c})
 		got := 0

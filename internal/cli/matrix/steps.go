@@ -124,9 +124,11 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 	bounded, cancel := context.WithTimeout(ctx, profiles[t.profile].Timeout)
 	defer cancel()
 	began = time.Now()
-	t.scenes(bounded)
+	if flags := profiles[t.profile].Scenes; flags != nil {
+		t.verify(bounded, matrix.Scenes, "", flags...)
+	}
 	err := t.search(bounded)
-	if err == nil {
+	if err == nil && profiles[t.profile].Known {
 		err = t.known(ctx)
 	}
 	t.result.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
@@ -146,13 +148,6 @@ func describe(c libraries.Choice) *matrix.Result {
 		r.Kind = libraries.Current
 	}
 	return r
-}
-
-// scenes verifies the lock in its default workloads and under its default faults.
-func (t *test) scenes(ctx context.Context) {
-	if n := profiles[t.profile].Trials; n > 0 {
-		t.verify(ctx, matrix.Scenes, "", "--trials", strconv.Itoa(n))
-	}
 }
 
 // verify runs lockbench verify and adds its results. The property asked counts even if nothing is expected of it; it may be "".
@@ -221,7 +216,7 @@ func (t *test) keep(dir string, l *explore.LockResult) error {
 
 // known runs the scene or the case that was chosen for the defect of a bad version, also on the version that fixed it.
 func (t *test) known(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, profiles["known"].Timeout)
+	ctx, cancel := context.WithTimeout(ctx, knownTimeout)
 	defer cancel()
 	switch bad, ok := t.choice.Defect(); {
 	case !ok:
