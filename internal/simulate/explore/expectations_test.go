@@ -1,10 +1,13 @@
 package explore
 
 import (
+	"slices"
 	"testing"
 
+	"lockbench/histories"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/servers"
+	"lockbench/workloads"
 )
 
 // TestWeakerThanScene checks plans under which a lock promises less than under the scene of the same fault.
@@ -41,6 +44,31 @@ func TestWeakerThanScene(t *testing.T) {
 		}
 		if found != c.expected {
 			t.Errorf("%+v: the property has an expectation: %t", c, found)
+		}
+	}
+}
+
+// TestNestedLeases checks that nothing is expected of the nested leases of a known-broken lock if they have different lengths.
+func TestNestedLeases(t *testing.T) {
+	for _, c := range []struct {
+		lock     string
+		habits   []workloads.Habit
+		expected bool
+	}{
+		{"redisson-legacy", []workloads.Habit{workloads.Nests}, true},
+		{"redisson-legacy", []workloads.Habit{workloads.Nests, workloads.VariesLease}, false},
+		{"redisson", []workloads.Habit{workloads.Nests, workloads.VariesLease}, true},
+	} {
+		x := habitual(c.lock, "single", 2, workloads.Nests)
+		x.Params.Habits, x.Plan = c.habits, faults.Plan{}
+		trial, err := x.Trial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(trial.Expectations, func(e histories.Expectation) bool {
+			return e.Property == "lease-exclusion" && e.Expected == histories.ToHold
+		}); got != c.expected {
+			t.Errorf("%s with %v: lease-exclusion is expected to hold: %t", c.lock, c.habits, got)
 		}
 	}
 }
