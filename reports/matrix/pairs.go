@@ -141,6 +141,8 @@ generated: `+"`lockbench matrix --versions bad`"+` measures it again. %d of %d d
 - A defect counts as detected if the bad version violates a property that the fixed version does not violate.
 - *Within* is the time from the first trial to the end of the step that detected a violation.
 - The command shows the violation with the bad version. With the number of the fixed version it shows none.
+- Defects that lockbench itself found, also in current releases, are in `+"`docs/reference/defects.md`"+`, each with a command and the
+  documentation that it contradicts.
 
 | library | defect | bad → fixed | detected by | violates | within | fixed version |
 |---|---|---|---|---|--:|---|
