@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -251,11 +252,15 @@ func (t *test) replay(ctx context.Context, l libraries.Library, bad libraries.Ve
 	return nil
 }
 
+// fail records that a step has no result, unless the step itself has said why.
 func fail(s *matrix.Step, err error) {
-	if err == nil {
-		err = errors.New("no result")
+	switch {
+	case s.Problem != "":
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		s.Problem = "no result"
+	default:
+		s.Problem = err.Error()
 	}
-	s.Problem = err.Error()
 }
 
 // execute runs lockbench with a new folder for its results, and returns the folder.
@@ -268,10 +273,10 @@ func (t *test) execute(ctx context.Context, name string, args []string) (s matri
 	s.Exit, err = t.lockbench(ctx, dir+".txt", append(args, "--out", dir))
 	s.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
 	switch {
+	case s.Exit == console.ExitInterrupted, err != nil && ctx.Err() != nil:
+		s.Problem = "interrupted at the time limit of the profile"
 	case err != nil:
 		s.Problem = err.Error()
-	case s.Exit == console.ExitInterrupted:
-		s.Problem = "interrupted at the time limit of the profile"
 	case s.Exit == console.ExitEnvironment, s.Exit == console.ExitInternal, s.Exit < 0:
 		s.Problem = lastLine(dir + ".txt")
 	}
