@@ -178,8 +178,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("unknown library %q", e.Name)
 }
 
-// Find returns the choice that a reference selects: NAME or NAME@VERSION, where NAME is that of a library or of one of its
-// settings. Without a version it selects the current one. A version need not be described: any release can be tested.
+// Find returns the choice that a reference selects: NAME or NAME@VERSION, where NAME is that of a setting or, if no
+// setting has it, of a library. Without a version it selects the current one. A version need not be described: any release can be tested.
 func Find(reference string) (Choice, error) {
 	all, err := All()
 	if err != nil {
@@ -190,11 +190,11 @@ func Find(reference string) (Choice, error) {
 	for _, l := range all {
 		known = append(known, l.Name)
 		v := l.version(version)
-		if l.Name == name {
-			return Choice{l, v, l.SettingOf(v), named}, nil
-		}
 		if i := slices.IndexFunc(l.Settings, func(s Setting) bool { return s.Name == name }); i >= 0 {
 			return Choice{l, v, l.Settings[i], named}, nil
+		}
+		if l.Name == name {
+			return Choice{l, v, l.SettingOf(v), named}, nil
 		}
 	}
 	return Choice{}, &UnknownError{name, known}

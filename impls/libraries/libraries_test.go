@@ -59,6 +59,24 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestFindChoice checks that the name of each choice selects it. The name of a setting may be that of its library too.
+func TestFindChoice(t *testing.T) {
+	all, err := All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range all {
+		for _, v := range l.Versions {
+			for _, c := range l.Choices(v) {
+				got, err := Find(c.String())
+				if err != nil || got.String() != c.String() {
+					t.Errorf("%s selects %s (%v)", c, got, err)
+				}
+			}
+		}
+	}
+}
+
 // names returns the name of a library and those of its settings, each once.
 func (l Library) names() []string {
 	names := []string{l.Name}
