@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lockbench/impls/worker"
@@ -55,6 +56,9 @@ func Install(ctx context.Context, c Choice, log io.Writer) (string, error) {
 		return "", err
 	}
 	folder := filepath.Join(cache, c.Library.Language, c.Library.Name, c.Version.Version)
+	one, _ := installing.LoadOrStore(folder, &sync.Mutex{})
+	one.(*sync.Mutex).Lock()
+	defer one.(*sync.Mutex).Unlock()
 	if done, err := os.ReadFile(filepath.Join(folder, installed)); err == nil && string(done) == in.digest() {
 		return folder, nil
 	}
@@ -74,6 +78,9 @@ func Install(ctx context.Context, c Choice, log io.Writer) (string, error) {
 	}
 	return folder, errors.Join(os.RemoveAll(folder), os.Chmod(building, 0o755), os.Rename(building, folder))
 }
+
+// installing has a mutex for each folder. Two settings of a version share a folder, and replacing it would break a worker that starts.
+var installing sync.Map
 
 const installed = "installed" // file with the digest of what was installed
 

@@ -133,7 +133,20 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 		err = t.known(ctx)
 	}
 	t.result.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
+	if _, asked := t.result.Tally(); asked == 0 {
+		t.result.NotRun = problem(t.result.Steps)
+	}
 	return t.result, err
+}
+
+// problem returns why a step has no result, or "".
+func problem(steps []matrix.Step) string {
+	for _, s := range steps {
+		if s.Problem != "" {
+			return s.Name + ": " + s.Problem
+		}
+	}
+	return ""
 }
 
 // describe returns a result that has only the description of the library.
