@@ -34,7 +34,7 @@ func TestChoices(t *testing.T) {
 		{"redisson", "latest", []string{"redisson-java-lock@4.7.0", "redisson-java-fair@4.7.0"}, []string{"redisson-java-multilock@3.11.0"}},
 		{"redisson", "all", []string{"redisson-java-fair@4.7.0", "redisson-java-multilock@3.11.0"}, nil},
 		{"redisson-java-fair@4.6.0", "latest", []string{"redisson-java-fair@4.6.0"}, []string{"redisson-java-lock@4.7.0"}},
-		{"redlock-5", "latest", []string{"redlock-5-using@5.0.0-beta.2", "redlock-5-using@5.0.0-beta.2"}, nil},
+		{"redlock-5", "latest", []string{"redlock-5@5.0.0-beta.2", "redlock-5-using@5.0.0-beta.2"}, nil},
 	} {
 		f := flags{libraries: []string{x.library}, versions: x.versions, profile: "quick", jobs: 1}
 		chosen, err := f.choices()
@@ -61,6 +61,7 @@ func TestDescribe(t *testing.T) {
 		{"redisson@3.11.1", libraries.Fixed, "3.11.0", "3.11.1"},
 		{"redisson@4.7.0", libraries.Current, "", ""},
 		{"redlock-5-using@5.0.0-beta.2", libraries.Bad, "5.0.0-beta.2", ""},
+		{"redlock-5@5.0.0-beta.2", libraries.Current, "", ""},
 		{"redlock-5-five@5.0.0-beta.2", libraries.Current, "", ""},
 		{"redsync@4.17.0", "", "", ""},
 	} {
