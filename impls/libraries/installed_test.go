@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,9 @@ func (c Choice) start(t *testing.T) {
 	folder, err := Install(t.Context(), c, &log)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &log)
+	}
+	if got, err := c.Contents(folder); err != nil || !slices.ContainsFunc(got, func(p string) bool { return strings.HasSuffix(p, strings.TrimPrefix(c.Version.Version, "v")) }) {
+		t.Errorf("the installation consists of %v (%v)", got, err)
 	}
 	start := exec.CommandContext(t.Context(), "sh", "-c", "exec "+c.Command(folder))
 	start.Stdin, start.Stderr = strings.NewReader(describe), &log

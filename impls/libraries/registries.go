@@ -17,15 +17,17 @@ type registry struct {
 
 	// commands returns the commands that download the packages and build the adapter.
 	commands func(packages []string) [][]string
+
+	contents func(folder string) ([]string, error) // see Choice.Contents
 }
 
 // registries holds the registries by name. The tools take the addresses of registries from their own configuration.
 var registries = map[string]registry{
-	"maven":  {"java", "adapter/", "sdk/", mavenProject, mavenCommands},
-	"go":     {"go", "", "sdk/", goProject, goCommands},
-	"crates": {"rust", "src/", "sdk/", crateProject, crateCommands},
-	"pypi":   {"python", "", "", noProject, pypiCommands},
-	"npm":    {"node", "", "", noProject, npmCommands},
+	"maven":  {"java", "adapter/", "sdk/", mavenProject, mavenCommands, files("lib/*", jars)},
+	"go":     {"go", "", "sdk/", goProject, goCommands, goModules},
+	"crates": {"rust", "src/", "sdk/", crateProject, crateCommands, crates},
+	"pypi":   {"python", "", "", noProject, pypiCommands, files("*", dists)},
+	"npm":    {"node", "", "", noProject, npmCommands, nodeModules},
 }
 
 func noProject([]string) map[string]string { return nil }

@@ -110,7 +110,7 @@ func sample() []*Result {
 	bad := one("1.9.0", "bad", first, []Step{clean, found}, Question{Property: "renewal", Held: 3, Violated: 2}, Question{Property: "lease-exclusion", Held: 9})
 	bad.Counterexamples = []Counterexample{{"renewal", "1.9.0-renewal.json", "1.9.0-renewal.svg", 9, 10, "lockbench replay --library sample@1.9.0 1.9.0-renewal.json"}}
 	now := one("2.2.0", "bad", open, []Step{clean}, Question{Property: "lease-exclusion", Held: 40}, Question{Property: "renewal", Held: 12})
-	now.Latest = true
+	now.Latest, now.Packages = true, []string{"redis:8.1.0", "sample-lock:2.2.0"}
 	now.Figures = &Figures{8, 161.2, 0.99, 60_900_000,
 		figures.Distribution{N: 72, Max: 60_900_000, Curve: []figures.Percentile{{Rank: 0.5, NS: 41_000_000}, {Rank: 0.8, NS: 45_600_000}}},
 		figures.Distribution{N: 72, Max: 7e6, Percentiles: []figures.Percentile{{Rank: 0.5, NS: 1_700_000}}}}
@@ -171,7 +171,7 @@ func TestPages(t *testing.T) {
 	for name, want := range map[string][]string{
 		"index.html": {"1 of 2 lock libraries pass", "detected: 1 of 3", "violate a property: 1", `href="sample/index.html"`, "2.2.0", "✗ renewal", "not detected"},
 		"sample/index.html": {"sample 2.2.0 passes 2 of 2 questions", `src="1.9.0-renewal.svg"`, "shown again in 9 of 10 trials", "161",
-			"Half of the contended grants of sample took at most 41.0 ms", "A refresh &lt;creates&gt; the key"},
+			"Half of the contended grants of sample took at most 41.0 ms", "A refresh &lt;creates&gt; the key", "redis:8.1.0 and sample-lock:2.2.0"},
 		"other/index.html": {"cargo is missing", `href="../style.css"`},
 		"style.css":        {".libraries td", "--ground"},
 	} {

@@ -43,6 +43,7 @@ type Result struct {
 	Seconds  float64   `json:"seconds"`
 	NotRun   string    `json:"not_run,omitempty"` // why nothing was run; "": it was run
 
+	Packages        []string         `json:"packages,omitempty"` // that were installed, as name:version
 	Environment     run.Environment  `json:"environment"`
 	Steps           []Step           `json:"steps,omitempty"`
 	Questions       []Question       `json:"questions,omitempty"` // in the order of properties.All

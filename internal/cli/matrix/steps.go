@@ -118,7 +118,11 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 		return nil, err
 	}
 	t.step("install")
-	if _, err := choice.InstallLibrary(ctx, io.Discard, t.choice, io.Discard); err != nil {
+	folder, err := choice.InstallLibrary(ctx, io.Discard, t.choice, io.Discard)
+	if err == nil {
+		t.result.Packages, err = t.choice.Contents(folder)
+	}
+	if err != nil {
 		t.result.NotRun = err.Error()
 		return t.result, nil
 	}
@@ -128,7 +132,7 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 	if flags := profiles[t.profile].Scenes; flags != nil {
 		t.verify(bounded, matrix.Scenes, "", flags...)
 	}
-	err := t.search(bounded)
+	err = t.search(bounded)
 	if err == nil && profiles[t.profile].Known {
 		err = t.known(ctx)
 	}
