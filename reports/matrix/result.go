@@ -284,10 +284,18 @@ func Read(dir string) ([]*Result, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *Result) int {
-		return cmp.Or(strings.Compare(a.Language, b.Language), strings.Compare(a.Library, b.Library),
-			compareVersions(a.Version, b.Version), strings.Compare(a.Setting, b.Setting))
+		return cmp.Or(strings.Compare(a.Language, b.Language), strings.Compare(a.Library, b.Library), compareVersions(a.Version, b.Version),
+			rankDefault(a)-rankDefault(b), strings.Compare(a.Setting, b.Setting))
 	})
 	return all, nil
+}
+
+// rankDefault puts the default setting before the others.
+func rankDefault(r *Result) int {
+	if r.Default {
+		return 0
+	}
+	return 1
 }
 
 // compareVersions compares versions by their numbers, so that 3.9 is before 3.11.
