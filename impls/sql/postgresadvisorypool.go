@@ -54,8 +54,6 @@ type postgresPoolLock struct {
 }
 
 func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *postgresSession) (bool, error)) (done bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, waiting.CommandTimeout)
-	defer cancel()
 	turn := l.conns[l.next.Add(1)%pooled]
 	var s *postgresSession
 	select {
@@ -78,8 +76,10 @@ func (l *postgresPoolLock) use(ctx context.Context, do func(context.Context, *po
 
 func (l *postgresPoolLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
 	return l.Poll(ctx, req, func(ctx context.Context) (impls.Grant, error) {
-		granted, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) {
-			return s.take(ctx, l.env.Prefix+req.Key, 0)
+		granted, err := ask(ctx, 0, func(ctx context.Context) (bool, error) {
+			return l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) {
+				return s.take(ctx, l.env.Prefix+req.Key, 0)
+			})
 		})
 		if err == nil && !granted {
 			err = impls.ErrBusy
@@ -90,7 +90,9 @@ func (l *postgresPoolLock) Acquire(ctx context.Context, req impls.Request) (impl
 
 // Release ignores whether the session held the lock, as the published recipe does.
 func (l *postgresPoolLock) Release(ctx context.Context, g impls.Grant) error {
-	_, err := l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) { return s.give(ctx, l.env.Prefix+g.Key) })
+	_, err := ask(ctx, 0, func(ctx context.Context) (bool, error) {
+		return l.use(ctx, func(ctx context.Context, s *postgresSession) (bool, error) { return s.give(ctx, l.env.Prefix+g.Key) })
+	})
 	return err
 }
 
