@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -65,10 +66,20 @@ func (s *suite) explore(ctx context.Context) (failures []failure, notes []string
 		return nil, nil, fmt.Errorf("start exploring processes, which are this test binary: %w", err)
 	}
 	defer pool.Close()
+	dir, err := os.MkdirTemp("", "locktest-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	queue, end, err := explore.Alone(ctx, dir, pool, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	timeout := time.Minute + time.Duration(s.Seeds)*perSeed
 	searching, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	result, err := explore.Campaign{Subjects: []explore.Subject{subject}, First: s.Seed, Seeds: s.Seeds, Counterexamples: 4}.Run(searching, pool)
+	result, err := explore.Campaign{Subjects: []explore.Subject{subject}, First: s.Seed, Seeds: s.Seeds, Counterexamples: 4}.Run(searching, queue)
 	switch {
 	case err != nil && ctx.Err() == nil && searching.Err() != nil:
 		return nil, nil, fmt.Errorf("the search did not end within %v: in virtual time a lock must use only time, Env.Dial and Env.Rand; on Redis, use locktest.Redis", timeout)

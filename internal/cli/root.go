@@ -90,7 +90,7 @@ func rootCommand() *cobra.Command {
 		{"measure", []*cobra.Command{bench.Command(), bench.CompareCommand(), bench.GateCommand()}},
 		{"choose", []*cobra.Command{advise.Command(), advise.VerifyReportCommand()}},
 		{"look", []*cobra.Command{serveCommand(), reportCommand(), listCommand(), versionCommand()}},
-		{"other", []*cobra.Command{librariesCommand(), cleanCommand(), workerCommand()}},
+		{"other", []*cobra.Command{agentCommand(), librariesCommand(), cleanCommand(), workerCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: task.name, Title: task.name})
 		for _, verb := range task.verbs {

@@ -72,7 +72,7 @@ usage, or a budget or trials that cannot suffice; 3 figures withheld; 4 a server
 	fl.StringVar(&f.suite, "suite", "", "suite: "+shipped()+", or a file (quick)")
 	f.shape.define(fl)
 	f.servers.Define(fl)
-	fl.StringVar(&f.resume, "resume", "", "bench folder of an interrupted bench to continue")
+	fl.StringVar(&f.resume, "resume", "", choice.ResumeUsage)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
 	fl.BoolVar(&f.forget, "no-histories", false, "remove each judged history unless it is unexpected")
 	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")

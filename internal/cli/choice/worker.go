@@ -57,6 +57,15 @@ func (w *Worker) Refusals(locks []string) []console.Refusal {
 	}
 }
 
+// Portable returns the description of the lock for another machine: the library of --library, or else the command.
+func (w *Worker) Portable() *Worker {
+	portable := *w
+	if w.Library != "" {
+		portable.Command = ""
+	}
+	return &portable
+}
+
 // Given reports whether the flags name a lock of the user or a library.
 func (w *Worker) Given() bool { return w.Command != "" || w.Library != "" }
 

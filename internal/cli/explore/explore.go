@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lockbench/impls"
 	"lockbench/impls/catalog"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
+	"lockbench/internal/fleet"
 	"lockbench/internal/simulate/explore"
-	"lockbench/internal/simulate/sim"
 	"lockbench/internal/suggest"
 	"lockbench/internal/world/servers"
 	"lockbench/reports/format"
@@ -42,6 +43,7 @@ type flags struct {
 	servers choice.Servers
 	real    bool // whether cases run on real servers
 	worker  choice.Worker
+	fleet   choice.Fleet
 	params  map[string]string // parameters of the worker's lock
 }
 
@@ -57,8 +59,8 @@ minimised, shown as a list of events with a timeline, and written to a file for 
 Without --servers locks run in virtual time, on emulated servers and a simulated network. The result
 depends on the seeds alone. Without flags each supported deployment is explored for half a minute.
 
-With --servers, --worker or an address such as --redis, cases run with real processes and servers, a
-few a second. A violation counts only if it shows again; discarded trials count for nothing.
+With --servers, --worker or an address such as --redis, cases run with real processes and servers. A
+violation counts only if it shows again. With --listen or --nats, agents help (docs/scale.md).
 
   lockbench explore --locks redlock@five --faults node-restart,partition
   lockbench explore --worker 'python3 worker.py' --for 10m
@@ -89,6 +91,7 @@ usage; 3 a trial has no verdict; 4 it does not run on this machine; 130 interrup
 	fl.IntVar(&f.jobs, "jobs", 0, "concurrent trials (one for each core; on real servers two to ten)")
 	f.servers.Define(fl)
 	fl.Lookup("servers").DefValue, f.servers.How = "", ""
+	f.fleet.Define(fl, true)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-explore)")
 	fl.StringVar(&f.emitTest, "emit-test", "", "write counterexamples as Go tests (to this folder)")
 	fl.StringVar(&f.emitHistory, "emit-history", "", "write the recorded histories (to this folder)")
@@ -106,13 +109,19 @@ type exploration struct {
 	*flags
 	stdout, stderr io.Writer
 	campaign       explore.Campaign
+	setup          setup
+	given          *pflag.FlagSet
 	notes          []string // notes to print, such as the reason why a lock cannot be explored
 	dir            string
 }
 
 func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
+	if err := f.fleet.Restore(cmd.Flags()); err != nil {
+		return nil, err
+	}
 	seeded := cmd.Flags().Changed("seed")
-	err := console.Refuse("see lockbench explore --help", append(f.worker.Refusals(f.locks),
+	err := console.Refuse("see lockbench explore --help", append(append(f.worker.Refusals(f.locks), f.fleet.Refusals(f.out)...),
+		console.Refusal{If: f.fleet.Shared() && f.servers.Named(), What: "agents start separate servers", Hint: "leave out the addresses of your servers, or --listen and --nats"},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for one per core"},
 		console.Refusal{If: f.most < 0 || f.most > 16, What: "--counterexamples: want 1 to 16"},
 		console.Refusal{If: f.seeds > 10_000_000, What: fmt.Sprintf("--seeds %d: want at most 10000000", f.seeds)},
@@ -135,7 +144,7 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	if err := f.settle(cmd); err != nil {
 		return nil, err
 	}
-	x := &exploration{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	x := &exploration{flags: f, given: cmd.Flags(), stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	subjects, err := x.subjects(cmd.Context())
 	if err != nil {
 		return nil, err
@@ -147,6 +156,10 @@ func (f *flags) plan(cmd *cobra.Command) (*exploration, error) {
 	}
 	if f.jobs == 0 && !f.real {
 		f.jobs = runtime.NumCPU()
+	}
+	f.jobs = cmp.Or(f.jobs, jobsFor(subjects))
+	if x.setup.Params, x.setup.remote = f.params, f.servers.Remote; f.real {
+		x.setup.Servers = f.servers.How
 	}
 	x.campaign = explore.Campaign{Subjects: subjects, First: f.seed, Seeds: f.seeds, For: f.time, Counterexamples: f.most, UntilFail: f.untilFail}
 	return x, nil
@@ -177,6 +190,7 @@ func (f *flags) settle(cmd *cobra.Command) error {
 func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 	if x.worker.Command != "" {
 		own, note, err := register(ctx, x.worker, x.servers, x.params, &x.jobs)
+		x.setup.Worker, x.setup.Shortest = x.worker.Portable(), own.Shortest
 		if note != "" {
 			x.notes = append(x.notes, note)
 		}
@@ -218,48 +232,51 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 
 // run explores the locks and prints the result. It returns an error with the exit code.
 func (x *exploration) run(ctx context.Context) (err error) {
-	engine, done, err := x.engine()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	if x.dir, err = console.Folder(x.out, "explore"); err != nil {
+	if x.dir, err = x.fleet.Folder(x.given, x.out, "explore"); err != nil {
 		return err
 	}
 	for _, note := range x.notes {
 		console.Note(x.stderr, note)
 	}
-	live, progress := newProgress(x.stderr, x.real)
+	queue, done, err := x.queue(ctx)
+	if err != nil {
+		return err
+	}
+	complete := false
+	defer func() { err = errors.Join(err, done(complete)) }()
+	x.campaign.Spent = queue.Fleet.Spent()
+	live, progress := newProgress(x.stderr, x.real, func() string { return choice.Members(queue.Fleet) })
 	x.campaign.Progress = progress
-	result, err := x.campaign.Run(ctx, engine)
+	result, err := x.campaign.Run(ctx, queue)
 	live.Close()
 	if err != nil && ctx.Err() == nil {
 		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "lockbench explore --locks L --seed N tries one seed alone"}
 	}
+	complete = ctx.Err() == nil
 	return x.report(ctx, result)
 }
 
-// engine returns the engine that runs the cases, and a function that ends its processes.
-func (x *exploration) engine() (explore.Engine, func() error, error) {
-	if x.real {
-		real, err := newReal(x.servers, x.params, cmp.Or(x.jobs, jobsFor(x.campaign.Subjects)))
-		if err != nil {
-			return nil, nil, err
-		}
-		return real, real.Close, nil
-	}
-	if err := sim.Supported(); err != nil {
-		return nil, nil, console.Environment(err, "lockbench explore --servers local runs cases in real time")
-	}
-	program, err := explorer()
+// queue returns the queue for the cases, and a function that ends its processes.
+func (x *exploration) queue(ctx context.Context) (*explore.Queue, func(complete bool) error, error) {
+	text, err := json.Marshal(x.setup)
 	if err != nil {
 		return nil, nil, err
 	}
-	pool, err := explore.NewPool(program, x.jobs)
+	identity, err := json.Marshal([]any{x.setup, x.campaign.Subjects, x.campaign.First, x.campaign.Seeds, x.campaign.For, x.campaign.Counterexamples, x.campaign.UntilFail})
 	if err != nil {
-		return nil, nil, console.Environment(err, hintExplorer)
+		return nil, nil, err
 	}
-	return pool, func() error { pool.Close(); return nil }, nil
+	machine := &Machine{Slots: x.jobs}
+	if !x.fleet.AgentsOnly {
+		if err := machine.open(ctx, x.setup, text); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := x.fleet.Open(ctx, x.dir, string(identity), x.jobs, fleet.Handlers{explore.TaskKind: machine.Handler()}, func(text string) { console.Note(x.stderr, text) })
+	if err != nil {
+		return nil, nil, errors.Join(err, machine.Close())
+	}
+	return &explore.Queue{Fleet: c, Setup: text}, func(complete bool) error { return errors.Join(c.Close(complete), machine.Close()) }, nil
 }
 
 const hintExplorer = "exploring processes are this program again"

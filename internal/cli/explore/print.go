@@ -22,12 +22,13 @@ import (
 	"lockbench/reports/run"
 )
 
-// newProgress starts a progress display for an exploration. The caller passes each new state to the returned function.
-func newProgress(w io.Writer, real bool) (*console.Live, func(explore.Progress)) {
+// newProgress starts a progress display for an exploration. The caller passes each new state to the returned function. The
+// function members describes the agents that take part.
+func newProgress(w io.Writer, real bool, members func() string) (*console.Live, func(explore.Progress)) {
 	var line atomic.Value
 	line.Store("")
 	start := time.Now()
-	live := console.NewLive(w, func() string { return line.Load().(string) })
+	live := console.NewLive(w, func() string { return strings.Trim(line.Load().(string)+"; "+members(), "; ") })
 	return live, func(n explore.Progress) {
 		virtual := fmt.Sprintf("%.1f virtual hours, ", n.Virtual.Hours())
 		if real {

@@ -47,6 +47,7 @@ type flags struct {
 	work      string
 	again     bool
 	since     string
+	fleet     choice.Fleet
 }
 
 // Command returns the command matrix.
@@ -64,6 +65,8 @@ with a result of the same profile there is not tested again.
   lockbench matrix --libraries redsync,redisson
   lockbench matrix --versions bad --profile full
 
+With --listen or --nats, lockbench agent tests versions on other machines too (docs/scale.md).
+
 Exit codes: 0 no violation, except in versions with a known defect; 1 a violation in another
 version; 2 wrong usage; 4 a library could not be tested; 6 a known defect was not detected; 130
 interrupted.`,
@@ -74,11 +77,12 @@ interrupted.`,
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.libraries, "libraries", nil, "libraries to test, as NAME or NAME@VERSION (all)")
 	fl.StringVar(&f.versions, "versions", "latest", "latest, bad (with a known defect, and fixed) or all")
-	fl.StringVar(&f.profile, "profile", "quick", "quick, full, known (defects only) or smoke (one trial)")
+	fl.StringVar(&f.profile, "profile", "quick", "quick, full, known (defects) or smoke (one trial)")
 	fl.IntVar(&f.jobs, "jobs", 1, "concurrent trials (here of versions)")
-	fl.StringVar(&f.out, "out", filepath.Join("reports", "published", "libraries"), "folder for the results and pages")
+	fl.StringVar(&f.out, "out", filepath.Join("reports", "published", "libraries"), "folder for results and pages")
 	fl.StringVar(&f.work, "work", "", "folder for histories and logs (runs/<time>-matrix)")
 	fl.BoolVar(&f.again, "again", false, "test versions again that have a result")
+	f.fleet.Define(fl, false)
 	fl.StringVar(&f.since, "since", "", "show what changed since this version")
 	return cmd
 }
@@ -117,10 +121,10 @@ func (f *flags) run(cmd *cobra.Command) error {
 
 // choices returns the versions and settings to test.
 func (f *flags) choices() ([]libraries.Choice, error) {
-	err := console.Refuse("see lockbench matrix --help",
+	err := console.Refuse("see lockbench matrix --help", append(f.fleet.Refusals(f.out),
 		console.Refusal{If: !slices.Contains([]string{"latest", "bad", "all"}, f.versions), What: fmt.Sprintf("--versions %s: want latest, bad or all", f.versions)},
 		console.Refusal{If: profiles[f.profile].Name == "", What: fmt.Sprintf("--profile %s: want quick, full, known or smoke", f.profile)},
-		console.Refusal{If: f.jobs < 1 || f.jobs > 16, What: "--jobs: want 1 to 16"})
+		console.Refusal{If: f.jobs < 1 || f.jobs > 16, What: "--jobs: want 1 to 16"})...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"lockbench/impls/libraries"
@@ -28,92 +26,22 @@ import (
 	"lockbench/reports/run"
 )
 
-// testAll tests versions and writes their results, --jobs at once.
-func (f *flags) testAll(ctx context.Context, todo []libraries.Choice, stderr io.Writer) error {
-	keeper, err := children.New()
-	if err != nil {
-		return err
-	}
-	defer keeper.Close()
-	var now sync.Map // choices that are tested, with their current steps
-	var done atomic.Int64
-	began := time.Now()
-	live := console.NewLive(stderr, func() string { return progress(&now, int(done.Load()), len(todo), time.Since(began)) })
-	defer live.Close()
-	next := make(chan libraries.Choice)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
-	for range f.jobs {
-		all.Go(func() {
-			for c := range next {
-				t := &test{flags: f, keeper: keeper, choice: c, dir: filepath.Join(f.work, c.String()), step: func(name string) { now.Store(c.String(), name) }}
-				r, err := t.run(ctx)
-				now.Delete(c.String())
-				if ctx.Err() == nil && err == nil {
-					err = run.WriteJSON(filepath.Join(f.out, r.FileName()), r)
-					live.Print(summary(r))
-				}
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				mu.Unlock()
-				done.Add(1)
-			}
-		})
-	}
-	for _, c := range todo {
-		if ctx.Err() == nil {
-			next <- c
-		}
-	}
-	close(next)
-	all.Wait()
-	return failed
-}
-
-// progress describes what is tested now, and estimates the time left.
-func progress(now *sync.Map, done, all int, took time.Duration) string {
-	var tested []string
-	now.Range(func(name, step any) bool {
-		tested = append(tested, fmt.Sprintf("%s: %s", name, step))
-		return true
-	})
-	slices.Sort(tested)
-	text := fmt.Sprintf("%d of %d versions", done, all)
-	if done > 0 {
-		text += fmt.Sprintf(", about %s left", (took / time.Duration(done) * time.Duration(all-done)).Round(time.Minute))
-	}
-	return text + "; " + strings.Join(tested, ", ")
-}
-
-// summary describes a result in one line.
-func summary(r *matrix.Result) string {
-	passed, asked := r.Tally()
-	text := fmt.Sprintf("%s@%s  %d of %d questions, %.0f s", r.Setting, r.Version, passed, asked, r.Seconds)
-	if failed := r.Failed(); len(failed) > 0 {
-		text += "  violated: " + strings.Join(failed, ", ")
-	}
-	if r.NotRun != "" {
-		text += "  not run: " + r.NotRun
-	}
-	return text
-}
-
 // test tests one version of a library in one setting.
 type test struct {
-	*flags
+	job
 	keeper *children.Keeper
 	choice libraries.Choice
 	dir    string // folder for histories and logs
 	step   func(name string)
 	result *matrix.Result
+	files  map[string][]byte // counterexamples, by file name
 }
 
 // run runs the steps. The returned error is about files; a library that does not work is a result.
 func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 	began := time.Now()
 	t.result = describe(t.choice)
-	t.result.Profile, t.result.Measured, t.result.Environment = profiles[t.profile].Name, began.UTC().Truncate(time.Second), run.Collect()
+	t.result.Profile, t.result.Measured, t.result.Environment = profiles[t.Profile].Name, began.UTC().Truncate(time.Second), run.Collect()
 	if err := os.MkdirAll(t.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -126,14 +54,14 @@ func (t *test) run(ctx context.Context) (*matrix.Result, error) {
 		t.result.NotRun = err.Error()
 		return t.result, nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, profiles[t.profile].Timeout)
+	bounded, cancel := context.WithTimeout(ctx, profiles[t.Profile].Timeout)
 	defer cancel()
 	began = time.Now()
-	if flags := profiles[t.profile].Scenes; flags != nil {
+	if flags := profiles[t.Profile].Scenes; flags != nil {
 		t.verify(bounded, matrix.Scenes, "", flags...)
 	}
 	err = t.search(bounded)
-	if err == nil && profiles[t.profile].Known {
+	if err == nil && profiles[t.Profile].Known {
 		err = t.known(ctx)
 	}
 	t.result.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
@@ -183,10 +111,10 @@ func (t *test) verify(ctx context.Context, name, asked string, flags ...string) 
 // search searches for violations on real servers. Two cases for each core run at once: the runtimes of libraries need more of
 // a processor than the workers of lockbench.
 func (t *test) search(ctx context.Context) error {
-	if profiles[t.profile].Search == 0 {
+	if profiles[t.Profile].Search == 0 {
 		return nil
 	}
-	args := []string{"explore", "--library", t.choice.String(), "--servers", "local", "--for", profiles[t.profile].Search.String(), "--jobs", strconv.Itoa(2 * runtime.NumCPU())}
+	args := []string{"explore", "--library", t.choice.String(), "--servers", "local", "--for", profiles[t.Profile].Search.String(), "--jobs", strconv.Itoa(2 * runtime.NumCPU())}
 	s, dir := t.execute(ctx, matrix.Search, args)
 	var found explore.Result
 	if err := readJSON(filepath.Join(dir, "explored.json"), &found); err != nil || len(found.Locks) != 1 {
@@ -218,15 +146,17 @@ func (t *test) keep(dir string, l *explore.LockResult) error {
 			continue
 		}
 		c := l.Counterexamples[i]
-		name := strings.TrimSuffix(t.result.FileName(), ".json") + "-" + c.Property
-		err := errors.Join(copyFile(file, filepath.Join(t.out, name+".json")),
-			copyFile(strings.TrimSuffix(file, ".json")+".svg", filepath.Join(t.out, name+".svg")))
-		if err != nil {
-			return err
+		folder, name := filepath.Split(strings.TrimSuffix(t.result.FileName(), ".json") + "-" + c.Property)
+		for _, ending := range []string{".json", ".svg"} {
+			text, err := os.ReadFile(strings.TrimSuffix(file, ".json") + ending)
+			if err != nil {
+				return err
+			}
+			t.files[name+ending] = text
 		}
 		t.result.Counterexamples = append(t.result.Counterexamples, matrix.Counterexample{
-			Property: c.Property, File: filepath.Base(name) + ".json", Picture: filepath.Base(name) + ".svg", Shown: c.Rate.Shows, Trials: c.Rate.Trials,
-			Command: fmt.Sprintf("lockbench replay --library %s --servers local %s", t.choice, filepath.ToSlash(filepath.Join(t.out, name+".json"))),
+			Property: c.Property, File: name + ".json", Picture: name + ".svg", Shown: c.Rate.Shows, Trials: c.Rate.Trials,
+			Command: fmt.Sprintf("lockbench replay --library %s --servers local %s", t.choice, filepath.ToSlash(filepath.Join(t.Out, folder, name+".json"))),
 		})
 	}
 	return nil
@@ -354,12 +284,4 @@ func readJSON(file string, v any) error {
 		return err
 	}
 	return json.Unmarshal(text, v)
-}
-
-func copyFile(from, to string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return run.WriteFile(to, text)
 }

@@ -21,6 +21,7 @@ type Campaign struct {
 	UntilFail       bool          // whether to stop at the first violation of a property that was expected to hold
 
 	Progress func(Progress) // called by one goroutine at a time; may be nil
+	Spent    time.Duration  // time that the campaign took before it was resumed
 }
 
 // Progress describes a search for violations that is still running.
@@ -31,15 +32,12 @@ type Progress struct {
 	Minimising string // lock whose violations are being minimised; "": still searching
 }
 
-// Engine runs the cases of a campaign. A Pool runs them in virtual time, and Real runs them on real processes and
-// servers.
+// Engine runs the cases of a campaign, several at a time.
 type Engine interface {
-	Size() int     // number of requests that can run at the same time
-	Batch() uint64 // number of seeds in one call of Search
-	Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error)
-	Minimise(ctx context.Context, s Subject, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error)
-	// Confirm reports whether the case of a failed seed violates the same property again.
-	Confirm(ctx context.Context, s Subject, failed Seed) (bool, error)
+	Cases
+	Size() int // number of requests that can run at the same time, which may change
+	// Turn waits until another request can run. The caller must call done after the request.
+	Turn(ctx context.Context) (done func(), err error)
 }
 
 // searching returns the percentage of the time limit that is spent on the search for violations. The rest is spent on
@@ -53,7 +51,7 @@ func (c Campaign) searching() time.Duration {
 
 // Run searches for violations, then minimises them. If ctx ends, Run returns the result so far and the context's error.
 func (c Campaign) Run(ctx context.Context, on Engine) (*Result, error) {
-	start := time.Now()
+	start := time.Now().Add(-c.Spent)
 	r := &running{Campaign: c, on: on, seeds: make([][]Seed, len(c.Subjects))}
 	err := r.search(ctx, start)
 	result := &Result{Version: ResultVersion, First: c.First}
@@ -92,8 +90,8 @@ func (r *running) searchBatch(ctx context.Context, s Subject, from, count uint64
 		if err != nil || !r.UntilFail || len(found[i].Fails()) == 0 || r.done() {
 			continue
 		}
-		found[i].confirmed, err = r.on.Confirm(ctx, s, found[i])
-		r.update(func(*Progress) { r.failed = r.failed || found[i].confirmed })
+		found[i].Confirmed, err = r.on.Confirm(ctx, s, found[i])
+		r.update(func(*Progress) { r.failed = r.failed || found[i].Confirmed })
 	}
 	return found, err
 }
@@ -103,16 +101,21 @@ func (r *running) searchBatch(ctx context.Context, s Subject, from, count uint64
 func (r *running) search(ctx context.Context, start time.Time) error {
 	parts := make([][]*[]Seed, len(r.Subjects))
 	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(r.on.Size())
-	for from := r.First; ctx.Err() == nil; from += r.on.Batch() {
+	for from := r.First; ctx.Err() == nil; from += r.batch() {
 		count := r.batchFrom(from, start)
 		if count == 0 {
 			break
 		}
 		for i, s := range r.Subjects {
+			done, err := r.on.Turn(ctx)
+			if err != nil {
+				work.Go(func() error { return err })
+				break
+			}
 			found := new([]Seed)
 			parts[i] = append(parts[i], found)
 			work.Go(func() (err error) {
+				defer done()
 				*found, err = r.searchBatch(ctx, s, from, count)
 				return err
 			})
@@ -127,6 +130,21 @@ func (r *running) search(ctx context.Context, start time.Time) error {
 	return err
 }
 
+// Numbers of seeds in one request: in virtual time few, so that all locks make progress, and on real servers one, because it
+// takes seconds.
+const (
+	virtualBatch = 16
+	realBatch    = 1
+	maxBatch     = 1024 // most seeds that an agent accepts
+)
+
+func (c Campaign) batch() uint64 {
+	if len(c.Subjects) > 0 && c.Subjects[0].Servers != "" {
+		return realBatch
+	}
+	return virtualBatch
+}
+
 // batchFrom returns the number of seeds in the batch that begins with the seed from. It returns 0 if the search must
 // end.
 func (r *running) batchFrom(from uint64, start time.Time) uint64 {
@@ -134,9 +152,9 @@ func (r *running) batchFrom(from uint64, start time.Time) uint64 {
 	case r.done():
 		return 0
 	case r.Seeds > 0:
-		return min(r.on.Batch(), r.Seeds-min(done, r.Seeds))
+		return min(r.batch(), r.Seeds-min(done, r.Seeds))
 	case done == 0 || time.Since(start) < r.For*r.searching()/100:
-		return r.on.Batch()
+		return r.batch()
 	}
 	return 0
 }
@@ -168,7 +186,6 @@ const (
 // minimise minimises the violations of all locks, several locks at a time.
 func (r *running) minimise(ctx context.Context, start time.Time, result *Result) error {
 	var work errgroup.Group
-	work.SetLimit(r.on.Size())
 	for i, s := range r.Subjects {
 		violating := slices.DeleteFunc(slices.Clone(r.seeds[i]), func(x Seed) bool {
 			return len(x.Violated) == 0 || r.UntilFail && len(x.Fails()) == 0
@@ -179,7 +196,12 @@ func (r *running) minimise(ctx context.Context, start time.Time, result *Result)
 		slices.SortStableFunc(violating, func(a, b Seed) int {
 			return cmp.Or(rankConfirmed(a)-rankConfirmed(b), len(b.Fails())-len(a.Fails()))
 		})
+		turn, err := r.on.Turn(ctx)
+		if err != nil {
+			return errors.Join(err, work.Wait())
+		}
 		work.Go(func() error {
+			defer turn()
 			r.update(func(p *Progress) { p.Minimising = s.Lock })
 			done, err := r.on.Minimise(ctx, s, violating, r.Counterexamples, r.timeLimit(start, len(r.Subjects)-i))
 			r.mu.Lock()
@@ -214,7 +236,7 @@ func (r *running) timeLimit(start time.Time, left int) time.Duration {
 
 // rankConfirmed orders confirmed seeds before others.
 func rankConfirmed(x Seed) int {
-	if x.confirmed {
+	if x.Confirmed {
 		return 0
 	}
 	return 1

@@ -242,7 +242,7 @@ func (m *minimiser) reproduce(c Case, seed Seed, property string) (found *Run, r
 }
 
 func (m *minimiser) unconfirmed(seed Seed, property string, of Rate) {
-	m.Unconfirmed = append(m.Unconfirmed, Unconfirmed{seed.Seed, property, slices.Contains(seed.Fails(), property), of, seed.history})
+	m.Unconfirmed = append(m.Unconfirmed, Unconfirmed{seed.Seed, property, slices.Contains(seed.Fails(), property), of, seed.History})
 }
 
 // tries returns how many trials are needed to show the violation at least once with a probability of 90 %. It returns at

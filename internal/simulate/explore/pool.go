@@ -76,12 +76,6 @@ func (e *explorer) end() {
 	_ = e.cmd.Wait()
 }
 
-// Size returns the number of child processes.
-func (p *Pool) Size() int { return p.size }
-
-// Batch returns the number of seeds in one request. It is small so that all locks make progress.
-func (p *Pool) Batch() uint64 { return 16 }
-
 // Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds. The first seed is
 // from. If the case of a seed hangs or crashes the child process, its outcome has Seed.Failed set.
 func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]Seed, error) {

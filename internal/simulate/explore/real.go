@@ -35,12 +35,6 @@ func NewReal(s trial.Setting, run func() string, slots int) *Real {
 	return &Real{setting: s, run: run, slots: make(chan struct{}, slots)}
 }
 
-// Size returns the number of cases that can run at the same time.
-func (r *Real) Size() int { return cap(r.slots) }
-
-// Batch returns the number of cases in one search.
-func (r *Real) Batch() uint64 { return 1 }
-
 // Search runs the cases of consecutive seeds and returns their outcomes in the order of the seeds.
 func (r *Real) Search(ctx context.Context, s Subject, from, count uint64) (all []Seed, err error) {
 	for seed := from; seed < from+count; seed++ {

@@ -85,7 +85,7 @@ func TestReal(t *testing.T) {
 func TestUnconfirmed(t *testing.T) {
 	r := newRealTest(t)
 	s := Subject{Servers: servers.Local, Lock: "set-px-lua", Faults: []string{"holder-abandon"}}
-	seed := Seed{Seed: 1, Violated: []string{"owner-release"}, Expected: []string{"owner-release"}, history: &Recorded{Name: "kept"}}
+	seed := Seed{Seed: 1, Violated: []string{"owner-release"}, Expected: []string{"owner-release"}, History: &Recorded{Name: "kept"}}
 	m, err := r.Minimise(t.Context(), s, []Seed{seed}, 1, time.Minute)
 	if err != nil {
 		t.Fatal(err)

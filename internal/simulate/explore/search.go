@@ -16,14 +16,14 @@ type Seed struct {
 	Virtual    time.Duration `json:"virtual_ns"`
 	Clients    int           `json:"clients"`
 	Operations int           `json:"operations"`
-	Judged     []string      `json:"judged"`             // properties with a definite verdict: they hold or are violated
-	Violated   []string      `json:"violated,omitempty"` // violated properties
-	Expected   []string      `json:"expected,omitempty"` // properties that are expected to hold under the seed's fault plan
-	Met        []Meeting     `json:"met,omitempty"`      // faults that took effect
-	Failed     string        `json:"failed,omitempty"`   // reason why there is no verdict, such as a panic
-	history    *Recorded     // history of a violation on real servers; set only if the property was expected to hold
-	confirmed  bool          // the failure showed again; set only by a search until a failure
-	Void       string        `json:"void,omitempty"` // reason why the trial says nothing about the lock, such as a slow machine or a failed action
+	Judged     []string      `json:"judged"`              // properties with a definite verdict: they hold or are violated
+	Violated   []string      `json:"violated,omitempty"`  // violated properties
+	Expected   []string      `json:"expected,omitempty"`  // properties that are expected to hold under the seed's fault plan
+	Met        []Meeting     `json:"met,omitempty"`       // faults that took effect
+	Failed     string        `json:"failed,omitempty"`    // reason why there is no verdict, such as a panic
+	Void       string        `json:"void,omitempty"`      // reason why the trial says nothing about the lock, such as a slow machine or a failed action
+	History    *Recorded     `json:"history,omitempty"`   // history of a violation on real servers; set only if the property was expected to hold
+	Confirmed  bool          `json:"confirmed,omitempty"` // the failure showed again; set only by a search until a failure
 }
 
 // Fails returns the properties that were expected to hold but were violated.
@@ -63,7 +63,7 @@ func (s Subject) try(x runner, seed uint64) (Seed, error) {
 	}
 	if out.Violated = r.Violated(); len(out.Fails()) > 0 && !x.repeats() {
 		shown, err := r.Show(out.Fails()[0], timelineWidth)
-		out.history = shown.History
+		out.History = shown.History
 		return out, err
 	}
 	return out, nil

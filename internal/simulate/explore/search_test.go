@@ -36,6 +36,21 @@ func newPool(t *testing.T, how string, size int) *Pool {
 	return p
 }
 
+// newQueue starts a queue whose cases run in a pool of the given size.
+func newQueue(t *testing.T, size int) *Queue {
+	t.Helper()
+	q, end, err := Alone(t.Context(), t.TempDir(), newPool(t, "explorer", size), size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	})
+	return q
+}
+
 // explorable returns the Redis locks that can run in simulated trials. It omits locks without a store and locks that
 // Subject.Refused refuses.
 func explorable() []Subject {
@@ -150,7 +165,7 @@ func TestCampaign(t *testing.T) {
 	search := func(i int) error {
 		progress := 0
 		c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "set-px-lua"}}, First: 7, Seeds: 40, Counterexamples: 2, Progress: func(Progress) { progress++ }}
-		r, err := c.Run(t.Context(), newPool(t, "explorer", i+1))
+		r, err := c.Run(t.Context(), newQueue(t, i+1))
 		if err != nil {
 			return err
 		}
@@ -181,12 +196,12 @@ func TestCampaign(t *testing.T) {
 // TestCampaignInTime checks that Campaign.Run tries every lock and ends at its time limit.
 func TestCampaignInTime(t *testing.T) {
 	c := Campaign{Subjects: []Subject{{Lock: "set-px"}, {Lock: "setnx"}}, For: time.Second, Counterexamples: 1}
-	r, err := c.Run(t.Context(), newPool(t, "explorer", 1))
+	r, err := c.Run(t.Context(), newQueue(t, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range r.Locks {
-		if l.Seeds < int((*Pool)(nil).Batch()) {
+		if l.Seeds < virtualBatch {
 			t.Errorf("%s: %d seeds", l.Lock, l.Seeds)
 		}
 	}

@@ -2,19 +2,24 @@ package explore
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 )
 
 // flaky is an engine in which every third seed fails. Only the failure of one seed shows again.
 type flaky struct {
+	turn   sync.Mutex
 	shows  uint64
 	tested int // number of failures that were to be confirmed
 }
 
 func (f *flaky) Size() int { return 1 }
 
-func (f *flaky) Batch() uint64 { return 1 }
+func (f *flaky) Turn(context.Context) (func(), error) {
+	f.turn.Lock()
+	return f.turn.Unlock, nil
+}
 
 func (f *flaky) Search(_ context.Context, _ Subject, from, _ uint64) ([]Seed, error) {
 	x := Seed{Seed: from, Strategy: "uniform", Judged: []string{"progress"}, Expected: []string{"progress"}}

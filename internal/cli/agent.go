@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lockbench/internal/cli/choice"
+	"lockbench/internal/cli/console"
+	"lockbench/internal/cli/explore"
+	"lockbench/internal/cli/matrix"
+	"lockbench/internal/fleet"
+	search "lockbench/internal/simulate/explore"
+	"lockbench/internal/world/children"
+	"lockbench/reports/format"
+)
+
+// agentCommand returns the command agent, which runs trials for a coordinator.
+func agentCommand() *cobra.Command {
+	var at fleet.Address
+	var slots int
+	var allowed []string
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Run trials of explore and matrix for another process or machine",
+		Long: `agent takes trials from the queue of a coordinator, runs them on this machine, and returns the
+results until it is interrupted. The coordinator is a command with --listen or --nats. If it is
+silent for ten seconds, the agent ends its trials and heals their faults.
+
+An agent runs only what this program contains. The command of a user's worker must be allowed.
+
+  lockbench explore --locks fenced --seeds 100000 --listen nats://127.0.0.1:4222
+  lockbench agent --join nats://127.0.0.1:4222
+
+Exit codes: 2 wrong usage; 4 the queue cannot be reached; 130 interrupted.`,
+		Args: console.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := console.Refuse("see lockbench agent --help",
+				console.Refusal{If: at.URL == "", What: "--join is missing", Hint: "the coordinator prints the address; see docs/scale.md"},
+				console.Refusal{If: slots < 1 || slots > 256, What: "--slots: want 1 to 256"}); err != nil {
+				return err
+			}
+			if !strings.Contains(at.URL, "://") {
+				invited, err := fleet.Invited(at.URL)
+				if err != nil {
+					return console.Usage(err, "want an address such as nats://127.0.0.1:4222, or the file that the coordinator wrote")
+				}
+				at = invited
+			}
+			if err := at.Check(); err != nil {
+				return console.Usage(err, "use tls://HOST:4222, or the file that the coordinator wrote; see docs/scale.md")
+			}
+			return runAgent(cmd, at, slots, allowed)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	choice.DefineNATS(fl, &at, "join", "address of the queue, or the file join.json of a coordinator")
+	fl.IntVar(&slots, "slots", runtime.NumCPU(), "number of trials at the same time")
+	fl.StringArrayVar(&allowed, "allow-worker", nil, "command of a worker that a coordinator may start here")
+	return cmd
+}
+
+// runAgent runs an agent until the command is interrupted.
+func runAgent(cmd *cobra.Command, at fleet.Address, slots int, allowed []string) (err error) {
+	machine := &explore.Machine{Slots: slots, Allowed: allowed}
+	defer func() { err = errors.Join(machine.Close(), err) }()
+	console.Note(cmd.ErrOrStderr(), fmt.Sprintf("joining %s with %s; Ctrl-C ends the agent", at, format.Plural(slots, "slot")))
+	keeper, err := children.New()
+	if err != nil {
+		return console.Environment(err, "an agent starts processes")
+	}
+	defer func() { err = errors.Join(keeper.Close(), err) }()
+	work, err := keeper.Folder()
+	if err != nil {
+		return console.Environment(err, "set TMPDIR to a folder that can be written to")
+	}
+	agent, err := fleet.Join(cmd.Context(), at, slots, fleet.Handlers{search.TaskKind: machine.Handler(), matrix.TaskKind: matrix.Handler(work, nil)})
+	if err != nil {
+		return console.Environment(err, "is the coordinator running? docs/scale.md shows how to start it")
+	}
+	defer agent.Close()
+	live := console.NewLive(cmd.ErrOrStderr(), func() string {
+		s := agent.State()
+		return fmt.Sprintf("%s running, %s done", format.Plural(len(s.Running), "task"), format.Count(s.Done))
+	})
+	defer live.Close()
+	<-cmd.Context().Done()
+	return &console.Exit{Code: console.ExitInterrupted}
+}

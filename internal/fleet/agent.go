@@ -1,0 +1,307 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Agent takes tasks from a queue and runs them.
+type Agent struct {
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	name     string
+	build    string
+	slots    int
+	handlers Handlers
+
+	stop func()         // ends the slots, and interrupts tasks
+	work sync.WaitGroup // of slots and heartbeats
+
+	mu        sync.Mutex
+	campaigns map[string]*campaign
+	running   map[string]bool // names of running tasks
+	done      int
+}
+
+// campaign is a campaign as an agent knows it.
+type campaign struct {
+	seen  time.Time
+	ctx   context.Context // of its tasks
+	ended func()
+}
+
+// Join connects to a queue and starts an agent with the given number of slots. It waits up to a minute for a queue that does
+// not exist yet.
+func Join(ctx context.Context, at Address, slots int, handlers Handlers) (*Agent, error) {
+	build, err := Build()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := at.connect("lockbench agent")
+	for until := time.Now().Add(joinTimeout); errors.Is(err, errNobody) && time.Now().Before(until); {
+		select {
+		case <-time.After(beatInterval):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		conn, err = at.connect("lockbench agent")
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{conn: conn, build: build, slots: slots, handlers: handlers}
+	if a.js, err = jetstream.New(conn); err == nil {
+		err = a.start(ctx)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// joinTimeout is the time for which an agent waits for a queue that does not exist yet.
+const joinTimeout = time.Minute
+
+// Close interrupts the tasks, ends the agent and closes its connection. An interrupted task is given to another agent.
+func (a *Agent) Close() {
+	a.close()
+	a.conn.Close()
+}
+
+// start starts the slots of the agent.
+func (a *Agent) start(ctx context.Context) error {
+	a.name = fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(host(), ".", "-"), os.Getpid(), newID()[:4])
+	a.campaigns, a.running = map[string]*campaign{}, map[string]bool{}
+	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx)) // close ends it, so that results under way are delivered first
+	if _, err := a.conn.Subscribe(beatSubject("*"), a.hear); err != nil {
+		return err
+	}
+	for range a.slots {
+		a.work.Go(func() { a.slot(ctx) })
+	}
+	a.work.Go(func() {
+		for tick := time.NewTicker(beatInterval); ; {
+			a.beat()
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return a.conn.Flush()
+}
+
+// close interrupts the tasks and ends the slots.
+func (a *Agent) close() {
+	a.stop()
+	a.work.Wait()
+}
+
+// State describes the agent.
+func (a *Agent) State() Presence {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := Presence{Name: a.name, Build: a.build, Slots: a.slots, Done: a.done}
+	for name := range a.running {
+		p.Running = append(p.Running, name)
+	}
+	return p
+}
+
+// beat sends a heartbeat, and stops the tasks of silent campaigns.
+func (a *Agent) beat() {
+	if text, err := json.Marshal(a.State()); err == nil {
+		_ = a.conn.Publish(presenceSubject(a.name), text) // the next one follows
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, c := range a.campaigns {
+		if time.Since(c.seen) > campaignLease {
+			c.ended()
+			delete(a.campaigns, id)
+		}
+	}
+}
+
+// hear handles a heartbeat of a campaign, or its end.
+func (a *Agent) hear(m *nats.Msg) {
+	id := strings.TrimPrefix(m.Subject, beatSubject(""))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := a.campaigns[id]
+	switch {
+	case string(m.Data) != "ended":
+		if c == nil {
+			ctx, ended := context.WithCancel(context.Background())
+			c = &campaign{ctx: ctx, ended: ended}
+			a.campaigns[id] = c
+		}
+		c.seen = time.Now()
+	case c != nil:
+		c.ended()
+		c.seen = time.Time{} // its other tasks are not begun
+	}
+}
+
+// slot runs one task after the other until ctx ends.
+func (a *Agent) slot(ctx context.Context) {
+	for ctx.Err() == nil {
+		m, err := a.next(ctx)
+		if err != nil {
+			select { // the connection is being restored, or the queue does not exist yet
+			case <-time.After(beatInterval):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if m != nil {
+			a.run(ctx, m)
+		}
+	}
+}
+
+// next waits a few seconds for a task. It returns nil if no task came.
+func (a *Agent) next(ctx context.Context) (jetstream.Msg, error) {
+	looking, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	queue, err := a.js.Consumer(looking, stream, consumerName(a.build))
+	if err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	batch, err := queue.Fetch(1, jetstream.FetchContext(waiting))
+	if err != nil {
+		return nil, err
+	}
+	for m := range batch.Messages() {
+		return m, nil
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrTimeout) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// run runs a task and delivers its result. Errors of acknowledgements are ignored: the task is then given to an agent again.
+func (a *Agent) run(ctx context.Context, m jetstream.Msg) {
+	var t task
+	if err := unpack(m.Data(), &t); err != nil || t.Campaign == "" || t.Key == "" || t.Limit <= 0 || t.Limit > time.Hour {
+		_ = m.Term() // no agent can run it
+		return
+	}
+	of := a.begin(ctx, t)
+	if of == nil {
+		_ = m.Term() // its coordinator is gone
+		return
+	}
+	defer a.end(t)
+	working, cancel := context.WithTimeout(of.ctx, t.Limit)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	done := make(chan struct{})
+	var alive sync.WaitGroup
+	alive.Go(func() { keep(m, done) })
+	o := a.handle(working, m, t)
+	switch {
+	case ctx.Err() != nil && working.Err() != nil:
+		_ = m.Nak() // for another agent
+	case of.ctx.Err() != nil:
+		_ = m.Term()
+	default:
+		if a.deliver(t, o) == nil {
+			_ = m.Ack()
+		} else {
+			_ = m.Nak()
+		}
+	}
+	close(done)
+	alive.Wait()
+}
+
+// begin notes that a task is running. It returns nil if its campaign has ended or is silent.
+func (a *Agent) begin(ctx context.Context, t task) *campaign {
+	for waited := time.Duration(0); ; waited += beatInterval / 10 {
+		a.mu.Lock()
+		c := a.campaigns[t.Campaign]
+		if c != nil && c.ctx.Err() == nil {
+			a.running[running(t.Campaign, t.Key)] = true
+			a.mu.Unlock()
+			return c
+		}
+		a.mu.Unlock()
+		if c != nil || waited > 3*beatInterval || ctx.Err() != nil {
+			return nil
+		}
+		time.Sleep(beatInterval / 10)
+	}
+}
+
+func (a *Agent) end(t task) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.running, running(t.Campaign, t.Key))
+	a.done++
+}
+
+// keep reports to the queue that the task is still running, until done is closed.
+func keep(m jetstream.Msg, done <-chan struct{}) {
+	for {
+		select {
+		case <-time.After(agentLease / 4):
+			_ = m.InProgress()
+		case <-done:
+			return
+		}
+	}
+}
+
+// handle runs the handler of a task.
+func (a *Agent) handle(ctx context.Context, m jetstream.Msg, t task) outcome {
+	o := outcome{Key: t.Key, Agent: a.name}
+	handler, ok := a.handlers[t.Kind]
+	about, err := m.Metadata()
+	switch {
+	case !ok:
+		o.Error = fmt.Sprintf("agent %s does not run tasks of the kind %s", a.name, t.Kind)
+	case err == nil && about.NumDelivered > deliveries:
+		o.Error = fmt.Sprintf("%s was given to %d agents, and none answered", t.Key, deliveries)
+	default:
+		result, err := handler(ctx, t.Body)
+		if err == nil {
+			o.Result, err = json.Marshal(result)
+		}
+		if err != nil {
+			o.Error = err.Error()
+		}
+	}
+	return o
+}
+
+// deliver sends a result until the coordinator has stored it, or has been silent for campaignLease.
+func (a *Agent) deliver(t task, o outcome) error {
+	packed, err := pack(o, a.conn.MaxPayload())
+	if err != nil {
+		if packed, err = pack(outcome{Key: t.Key, Agent: a.name, Error: err.Error()}, a.conn.MaxPayload()); err != nil {
+			return err
+		}
+	}
+	for until := time.Now().Add(campaignLease); time.Now().Before(until); {
+		if _, err := a.conn.Request(resultSubject(t.Campaign), packed, callTimeout); err == nil {
+			return nil
+		}
+		time.Sleep(beatInterval / 2)
+	}
+	return errGone
+}
