@@ -125,6 +125,7 @@ var mutants = []mutant{
 	{"backedpromise.go", "x.inHolds == 0 && 2*x.long <= x.holds", "x.inHolds == 0"},
 	{"backedpromise.go", "x.inHolds == 0 && 2*x.long <= x.holds", "false"},
 	{"sightings.go", "len(p.entries) < op.Sightings()", "false"},
+	{"properties.go", "f.Header.Bound > f.Header.TTL", "false"},
 	{"sightings.go", "h.Granted <= o.call && h.Promised && h.StatedAt(o.call) > o.reply", "h.Promised && h.StatedAt(o.call) > o.reply"},
 	{"sightings.go", "h.Granted <= o.call && h.Promised && h.StatedAt(o.call) > o.reply", "h.Granted <= o.call && h.Promised"},
 	{"sightings.go", "s.occupied.free(k, o.call)", "false"},

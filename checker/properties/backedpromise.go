@@ -106,7 +106,7 @@ func (x *backed) Change(k *projection.Key, h *projection.Hold, c projection.Chan
 	if c != projection.Closed {
 		return
 	}
-	s.occupied.closed(h, x.Header.SilentRenewals, x.unknownHold)
+	s.occupied.closed(h, x.Facts)
 	if h.Promised {
 		x.holds++
 		if min(h.End, h.Stated)-h.Granted >= observable {

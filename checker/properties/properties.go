@@ -134,7 +134,16 @@ func (f *Facts) unknownUntil(from time.Duration) time.Duration {
 	if f.Header.TTL == 0 || f.lasting {
 		return histories.Forever
 	}
-	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + 2*f.Slack
+	return from + f.Header.TTL.D() + histories.Excess(f.lease, f.Header.TTL.D()) + f.lateness() + 2*f.Slack
+}
+
+// lateness returns the time by which a store may remove an expired lease late, as the lock states it: a server may look for
+// expired leases only twice a second.
+func (f *Facts) lateness() time.Duration {
+	if f.Header.Bound > f.Header.TTL {
+		return (f.Header.Bound - f.Header.TTL).D()
+	}
+	return 0
 }
 
 // unknownHold is like unknownUntil, but returns Forever if the lock may renew a hold without a record in the history.

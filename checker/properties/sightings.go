@@ -159,20 +159,19 @@ func (o *occupation) handleClientEnd(client int32, at time.Duration, unknownUnti
 }
 
 // closed handles the end of a hold. It returns the time until which the store may keep the hold, or 0 if its release removed it. A
-// release after an acquire of unknown outcome may have left a hold, and set its lease again. silent reports whether the lock may renew
-// without a record in the history.
-func (o *occupation) closed(h *projection.Hold, silent bool, unknownUntil func(time.Duration) time.Duration) (kept time.Duration) {
+// release after an acquire of unknown outcome may have left a hold, and set its lease again.
+func (o *occupation) closed(h *projection.Hold, f *Facts) (kept time.Duration) {
 	released := h.Release.Kind != 0 && h.Release.Outcome == histories.OK
 	switch {
 	case released && !o.extra[h.Acquire.Client]:
 		o.until = max(o.until, h.Closed)
 		return 0
-	case silent:
+	case f.Header.SilentRenewals:
 		kept = histories.Forever
 	case released:
-		kept = unknownUntil(h.Closed)
-	default: // until the lease has certainly expired
-		kept = max(h.Over, h.End)
+		kept = f.unknownHold(h.Closed)
+	default: // until the store has certainly noticed that the lease expired
+		kept = min(histories.Forever-f.lateness(), max(h.Over, h.End)) + f.lateness()
 	}
 	delete(o.extra, h.Acquire.Client)
 	o.until = max(o.until, kept)

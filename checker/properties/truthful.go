@@ -156,7 +156,7 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	case projection.Began:
 		w.repeated.refused = nil // a later hold may have the same content
 	case projection.Closed:
-		w.repeated.strays.closed(w.repeated.occupied.closed(h, x.Header.SilentRenewals, x.unknownHold))
+		w.repeated.strays.closed(w.repeated.occupied.closed(h, x.Facts))
 		w.repeated.leftovers.ended = w.repeated.leftovers.ended || h.Fault != nil
 	}
 	switch {
