@@ -104,6 +104,9 @@ func startRedis(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("ADDR", opts.Addr)
 }
 
+// port implements the script command "port", which sets PORT to the number of a free port.
+func port(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("PORT", freePort(ts)) }
+
 func freePort(ts *testscript.TestScript) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	ts.Check(err)

@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "appears": appears, "bench": makeBench, "forge": forge,
-			"hostile": hostile, "tame": tame, "narrow": narrow},
+			"hostile": hostile, "tame": tame, "narrow": narrow, "port": port},
 	})
 }
 

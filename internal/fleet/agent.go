@@ -274,7 +274,7 @@ func (a *Agent) handle(ctx context.Context, m jetstream.Msg, t task) outcome {
 	about, err := m.Metadata()
 	switch {
 	case !ok:
-		o.Error = fmt.Sprintf("agent %s does not run tasks of the kind %s", a.name, t.Kind)
+		o.Error, o.Refused = fmt.Sprintf("agent %s does not run tasks of the kind %s", a.name, t.Kind), true
 	case err == nil && about.NumDelivered > deliveries:
 		o.Error = fmt.Sprintf("%s was given to %d agents, and none answered", t.Key, deliveries)
 	default:
@@ -283,7 +283,7 @@ func (a *Agent) handle(ctx context.Context, m jetstream.Msg, t task) outcome {
 			o.Result, err = json.Marshal(result)
 		}
 		if err != nil {
-			o.Error = err.Error()
+			o.Error, o.Refused = err.Error(), errors.Is(err, ErrRefused)
 		}
 	}
 	return o

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -255,7 +256,10 @@ func (c *Coordinator) do(ctx context.Context, t task) (json.RawMessage, error) {
 		}
 		select {
 		case o := <-w.result:
-			if o.Error != "" {
+			switch {
+			case o.Refused:
+				return nil, fmt.Errorf("%w: %s", ErrRefused, strings.TrimPrefix(o.Error, ErrRefused.Error()+": "))
+			case o.Error != "":
 				return nil, errors.New(o.Error)
 			}
 			return o.Result, nil

@@ -55,10 +55,11 @@ type task struct {
 
 // outcome is the result of a task as it travels to the coordinator.
 type outcome struct {
-	Key    string          `json:"key"`
-	Agent  string          `json:"agent"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  string          `json:"error,omitempty"`
+	Key     string          `json:"key"`
+	Agent   string          `json:"agent"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Refused bool            `json:"refused,omitempty"` // the agent does not run such tasks
 }
 
 // Presence is the heartbeat of an agent.
@@ -131,5 +132,7 @@ func unpack(packed []byte, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// errGone is the error for an agent or a coordinator that is not there any more.
+// ErrRefused is the error of a task that its agent does not run, for example because it is not allowed there.
+var ErrRefused = errors.New("refused by an agent")
+
 var errGone = errors.New("the coordinator is gone")

@@ -119,6 +119,14 @@ func (f *Fleet) Folder(fl *pflag.FlagSet, out, name string) (string, error) {
 	return dir, nil
 }
 
+// Finish removes what only an interrupted campaign needs, if the campaign is complete.
+func (f *Fleet) Finish(dir string, complete bool) error {
+	if !complete {
+		return nil
+	}
+	return os.Remove(filepath.Join(dir, commandName))
+}
+
 // Open opens the queue of a campaign, whose results are stored in dir. Then it prints how agents join.
 func (f *Fleet) Open(ctx context.Context, dir, identity string, slots int, handlers fleet.Handlers, note func(string)) (*fleet.Coordinator, error) {
 	o := fleet.Options{Dir: dir, Identity: identity, Resume: f.Resume != "", Slots: slots, Handlers: handlers}

@@ -249,7 +249,10 @@ func (x *exploration) run(ctx context.Context) (err error) {
 	x.campaign.Progress = progress
 	result, err := x.campaign.Run(ctx, queue)
 	live.Close()
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case errors.Is(err, fleet.ErrRefused):
+		return console.Environment(err, "lockbench agent --allow-worker COMMAND allows it")
+	case err != nil && ctx.Err() == nil:
 		return &console.Exit{Code: console.ExitInternal, Err: err, Hint: "lockbench explore --locks L --seed N tries one seed alone"}
 	}
 	complete = ctx.Err() == nil
@@ -276,7 +279,9 @@ func (x *exploration) queue(ctx context.Context) (*explore.Queue, func(complete 
 	if err != nil {
 		return nil, nil, errors.Join(err, machine.Close())
 	}
-	return &explore.Queue{Fleet: c, Setup: text}, func(complete bool) error { return errors.Join(c.Close(complete), machine.Close()) }, nil
+	return &explore.Queue{Fleet: c, Setup: text}, func(complete bool) error {
+		return errors.Join(c.Close(complete), machine.Close(), x.fleet.Finish(x.dir, complete))
+	}, nil
 }
 
 const hintExplorer = "exploring processes are this program again"

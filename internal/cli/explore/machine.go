@@ -143,7 +143,7 @@ func (m *Machine) start(ctx context.Context, s setup) (*engine, error) {
 func (m *Machine) register(ctx context.Context, s setup) error {
 	w := *s.Worker
 	if w.Library == "" && !slices.Contains(m.Allowed, w.Command) {
-		return fmt.Errorf("the command %q of the worker is not allowed on this agent; start it with --allow-worker", w.Command)
+		return fmt.Errorf("%w: the command %q of the worker is not allowed there", fleet.ErrRefused, w.Command)
 	}
 	if err := w.Install(ctx, io.Discard); err != nil {
 		return err
