@@ -85,6 +85,9 @@ func runAgent(cmd *cobra.Command, at fleet.Address, slots int, allowed []string)
 	defer agent.Close()
 	live := console.NewLive(cmd.ErrOrStderr(), func() string {
 		s := agent.State()
+		if len(s.Running) == 0 {
+			return "" // an idle agent waits for days
+		}
 		return fmt.Sprintf("%s running, %s done", format.Plural(len(s.Running), "task"), format.Count(s.Done))
 	})
 	defer live.Close()
