@@ -106,7 +106,11 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	}
 	patient, limit, done := waiting.Timeouts(ctx, req.Wait)
 	defer done()
-	if err := l.listen(patient); err != nil {
+	within := readyWithin
+	if req.Wait > 0 {
+		within = min(within, req.Wait/2) // the lock must be requested before the timeout
+	}
+	if err := l.listen(patient, within); err != nil {
 		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, err)
 	}
 	r.place = l.id + " " + tenDigits(r.handover)

@@ -47,8 +47,9 @@ const (
 	resubscribe = 50 * time.Millisecond
 )
 
-// listen starts the subscription and returns when the server has confirmed it, or after readyWithin.
-func (l *listener) listen(ctx context.Context) error {
+// listen starts the subscription and returns when the server has confirmed it, or after the given time. It returns an error if ctx
+// ends first, or if the lock was closed.
+func (l *listener) listen(ctx context.Context, within time.Duration) error {
 	if waiting.Over(l.ready) {
 		return nil
 	}
@@ -56,7 +57,7 @@ func (l *listener) listen(ctx context.Context) error {
 		return impls.ErrClosed
 	}
 	l.first.Do(func() { l.receiving.Go(l.receive) })
-	timer := time.NewTimer(readyWithin)
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-l.ready:
