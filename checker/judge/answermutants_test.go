@@ -1,6 +1,6 @@
 package judge
 
-// answerMutants are mutants of the rules about late grants.
+// answerMutants are mutants of the rules about late grants, killed waiters, and keys that were seen to be free.
 var answerMutants = []mutant{
 	{"expiredgrant.go", "f.Header.ChecksLease && !f.Header.WaitsInside && ok && op.Return >= until && !paused", "!f.Header.WaitsInside && ok && op.Return >= until && !paused"},
 	{"expiredgrant.go", "f.Header.ChecksLease && !f.Header.WaitsInside && ok && op.Return >= until && !paused", "f.Header.ChecksLease && ok && op.Return >= until && !paused"},
@@ -11,4 +11,24 @@ var answerMutants = []mutant{
 	{"expiredgrant.go", "g.by >= 2*max(f.Stall, f.SlowestRead)", "true"},
 	{"expiredgrant.go", "g.by >= 2*max(f.Stall, f.SlowestRead)", "g.by >= 2*f.Stall"},
 	{"expiredgrant.go", "g.by >= 2*max(f.Stall, f.SlowestRead)", "g.by >= 2*f.SlowestRead"},
+	{"handoff.go", "x.ended < 0 || release >= max(x.ended, x.healed)+answerTime", "true"},
+	{"handoff.go", "x.ended < 0 || release >= max(x.ended, x.healed)+answerTime", "x.ended < 0 || release >= x.ended+answerTime"},
+	{"handoff.go", "x.ended < 0 || release >= max(x.ended, x.healed)+answerTime", "x.ended < 0 || release >= max(x.ended, x.healed)+2*answerTime"},
+	{"handoff.go", "x.ended < 0 || release >= max(x.ended, x.healed)+answerTime", "x.ended < 0"},
+	{"handoff.go", "x.ended >= 0 && !x.Header.SkipsDead", "false"},
+	{"handoff.go", "x.ended >= 0 && !x.Header.SkipsDead", "x.ended >= 0"},
+	{"handoff.go", "w.blank != x.blanks", "false"},
+	{"handoff.go", "w.blank != x.blanks", "true"},
+	{"handoff.go", "x.notified() && now-from > x.limit()", "now-from > x.limit()"},
+	{"handoff.go", "x.notified() && now-from > x.limit()", "false"},
+	{"handoff.go", "lock != 0 && s.left&lock == 0", "false"},
+	{"seenfree.go", "o.call < s.until || s.broken", "o.call < s.until"},
+	{"disturbance.go", "op.Value != histories.Killed || !f.quiet()", "!f.quiet()"},
+	{"disturbance.go", "op.Value != histories.Killed || !f.quiet()", "op.Value != histories.Killed"},
+	{"disturbance.go", "op.Value != histories.Killed || !f.quiet()", "true"},
+	{"disturbance.go", "s == nil || !slices.ContainsFunc(s.open, func(o spell) bool { return o.event })", "true"},
+	{"disturbance.go", "s == nil || !slices.ContainsFunc(s.open, func(o spell) bool { return o.event })", "false"},
+	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.call-s.until > sightGap"},
+	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.present&s.entries.lock() != 0"},
+	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.present != 0 || o.call-s.until > sightGap"},
 }

@@ -36,7 +36,7 @@ import (
 // lease. No lock on one server prevents this: only a check of the fencing token excludes the earlier holder.
 func Fenced() impls.Impl {
 	return impls.Impl{
-		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, ReportsLoss: true, BackOff: longestLook,
+		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, ReportsLoss: true, SkipsDead: true, BackOff: longestLook,
 		Doc:    "fencing tokens that follow the clock, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
 		Expect: slices.Concat(fencedUsual(), fencedUnderFaults(), fencedForgotten(), fencedByClock()),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openFenced(env, "clock") },
