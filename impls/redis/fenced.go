@@ -87,6 +87,7 @@ type request struct {
 	start    time.Time
 	sent     time.Duration // time from the call of Acquire until the request was last sent
 	queued   bool          // whether the request has been sent before
+	ready    chan struct{} // closed when the process is subscribed; nil: it was when the request was last sent
 	handover time.Duration // duration of the lease after a hand-off, until the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
 	last     int64         // last fencing token at the latest refusal
@@ -106,13 +107,10 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	}
 	patient, limit, done := waiting.Timeouts(ctx, req.Wait)
 	defer done()
-	within := readyWithin
-	if req.Wait > 0 {
-		within = min(within, req.Wait/2) // the lock must be requested before the timeout
+	if l.life.Err() != nil {
+		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, impls.ErrClosed)
 	}
-	if err := l.listen(patient, within); err != nil {
-		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, err)
-	}
+	r.ready = l.listen()
 	r.place = l.id + " " + tenDigits(r.handover)
 	var leave func()
 	r.waiter, leave = l.join(r.token)
@@ -163,8 +161,12 @@ func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	case fence = <-r.granted:
 		return fence, true
 	case <-r.look:
+	case <-r.ready: // a release before the subscription may have skipped this waiter
 	case <-timer.C:
 	case <-ctx.Done():
+	}
+	if waiting.Over(r.ready) {
+		r.ready = nil
 	}
 	select {
 	case fence = <-r.granted:
