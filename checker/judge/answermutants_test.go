@@ -31,4 +31,6 @@ var answerMutants = []mutant{
 	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.call-s.until > sightGap"},
 	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.present&s.entries.lock() != 0"},
 	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.present != 0 || o.call-s.until > sightGap"},
+	{"truthful.go", "h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK", "true"},
+	{"truthful.go", "h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK", "h.Number() != op.Hold || h.Acquire.Client != op.Client"},
 }

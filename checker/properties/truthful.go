@@ -93,6 +93,8 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 		if h := k.Numbered(op); h != nil {
 			x.ofHold(k, h, op)
 		}
+	case op.Kind == histories.Renew:
+		x.renewed(k, w, op)
 	case op.Kind == histories.Acquire && !ev.Return:
 		w.repeated.requested(ev, x.unknownHold)
 		for i := range w.open {
@@ -187,6 +189,22 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	case c == projection.Closed:
 		w.free = max(w.free, x.keptUntil(h))
 	}
+}
+
+// renewed handles a renewal that was answered after the loss of its hold was reported. The store may have renewed the hold until
+// then.
+func (x *answers) renewed(k *projection.Key, w *answered, op *histories.Op) {
+	h := k.Last
+	if h == nil || h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK {
+		return
+	}
+	kept := x.unknownHold(op.Return)
+	if kept < histories.Forever {
+		kept += max(0, x.Header.Bound.D()-x.Header.TTL.D())
+	}
+	w.free = max(w.free, kept)
+	w.repeated.occupied.until = max(w.repeated.occupied.until, kept)
+	w.repeated.strays.closed(kept)
 }
 
 // keptUntil returns the time until which the store may still have a hold that was not released successfully.
