@@ -33,6 +33,8 @@ type Header struct {
 	Notifies    bool  `json:"notifies,omitempty"`     // whether the store notifies waiters of a release
 	ReportsLoss bool  `json:"reports_loss,omitempty"` // whether the lock reports the loss of a hold
 	CleansUp    bool  `json:"cleans_up,omitempty"`    // whether the lock removes what an abandoned acquire left in the store
+	SkipsDead   bool  `json:"skips_dead,omitempty"`   // whether a waiter whose process has ended delays no other waiter
+	ChecksLease bool  `json:"checks_lease,omitempty"` // whether the lock refuses a grant whose lease ended before the acquire returns
 	Slack       Nanos `json:"slack_ns,omitempty"`     // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
 	Marks          bool  `json:"marks,omitempty"`           // whether the history has marks; a mark is a time up to which the history is complete

@@ -110,6 +110,10 @@ const Told int64 = 1
 // ended from the call of the fault.
 const Gone int64 = 1
 
+// Killed is like Gone, but the process of the client has ended. A client that is gone may have left an operation that its process
+// continues.
+const Killed int64 = 6
+
 // Lossless is the Value of a client fault that loses no command, no reply and no data, such as a pause, a delay or the reset of idle
 // connections.
 const Lossless int64 = 2
@@ -147,7 +151,9 @@ type Op struct {
 func (o *Op) Open() bool { return o.Return < 0 }
 
 // EndsClient reports whether the operation is a fault that ends its client.
-func (o *Op) EndsClient() bool { return o.Kind == Inject && o.Value == Gone && o.Client != Harness }
+func (o *Op) EndsClient() bool {
+	return o.Kind == Inject && (o.Value == Gone || o.Value == Killed) && o.Client != Harness
+}
 
 // Stale reports whether the resource refused the operation because of an old fencing token.
 func (o *Op) Stale() bool {

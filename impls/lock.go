@@ -125,6 +125,8 @@ type Impl struct {
 	Notifies       bool          // whether the store notifies waiters of a release
 	ReportsLoss    bool          // whether the lock reports the loss of a hold (Hold.Lost)
 	CleansUp       bool          // whether the lock removes what an abandoned acquire left in the store, as soon as the store answers
+	ChecksLease    bool          // whether the lock refuses a grant whose lease ended before the acquire returns
+	SkipsDead      bool          // whether a waiter whose process has ended delays no other waiter
 	ExactTry       bool          // whether a try is refused (busy) only while another client holds the lock
 	Lease          time.Duration // longest lease that a test may request; 0: no limit
 	Shortest       time.Duration // shortest lease that the lock supports; 0: no limit

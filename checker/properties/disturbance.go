@@ -22,6 +22,7 @@ type spell struct {
 	lossless    bool          // the fault loses no command, no reply and no data
 	pause       bool          // the fault pauses the client itself
 	delay       bool          // the fault only delays a message
+	event       bool          // the fault ended a process while no other fault lasted, so that it affects the other clients only for a while
 }
 
 // longestLossless is the maximum duration of a pause or a delay that loses no messages. After a longer fault messages
@@ -72,19 +73,30 @@ func (f *Facts) Fault(ev histories.Event) {
 		delay := op.Value == histories.Delayed
 		cancelled := op.Value == histories.Interrupted
 		lossless := pause || delay || cancelled
-		if !lossless {
+		event := f.killed(op)
+		if !lossless && !event {
 			f.losses++
 		}
 		if !delay {
 			f.troubled = min(f.troubled, op.Call)
 		}
 		f.harmed = f.harmed || !(delay || cancelled)
-		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause, delay})
+		s.open = append(s.open, spell{op.Fault, op.Call, histories.StillOpen, lossless, pause, delay, event})
 	default:
 		if i := at(func(o spell) bool { return o.call == op.Call }); i >= 0 {
 			s.open[i].begun = op.Return
+			f.killed(op)
 		}
 	}
+}
+
+// killed records the time of a fault that ended a process while no other fault lasted. It returns false for any other fault.
+func (f *Facts) killed(op *histories.Op) bool {
+	if op.Value != histories.Killed || !f.quiet() {
+		return false
+	}
+	f.ended = max(f.ended, op.Call, op.Return)
+	return true
 }
 
 // settled returns the end of the last delay or cancellation. It returns Forever if one lasts, or if another fault has happened.
@@ -108,12 +120,16 @@ func (f *Facts) firstTrouble() time.Duration {
 	return first
 }
 
-// Answered counts the acquires and releases that return with an unknown outcome. It ignores all other events.
+// Answered counts the acquires and releases that return with an unknown outcome. Those of a killed process count only as upsets,
+// because the kill explains them. It ignores all other events.
 func (f *Facts) Answered(ev histories.Event) {
 	op := ev.Op
 	if ev.Return && op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
 		f.upsets++
-		f.losses++
+		if s := f.faults[op.Client]; s == nil || !slices.ContainsFunc(s.open, func(o spell) bool { return o.event }) {
+			f.blanks++
+			f.blank = max(f.blank, op.Return)
+		}
 	}
 }
 
@@ -151,6 +167,16 @@ func (f *Facts) delayedUntil(client int32, call time.Duration) time.Duration {
 func (f *Facts) calm() bool {
 	for _, s := range f.faults {
 		if len(s.open) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// quiet reports whether all faults have been healed, except those that ended a process while no other fault lasted.
+func (f *Facts) quiet() bool {
+	for _, s := range f.faults {
+		if slices.ContainsFunc(s.open, func(o spell) bool { return !o.event }) {
 			return false
 		}
 	}

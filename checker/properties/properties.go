@@ -119,8 +119,11 @@ type Facts struct {
 	lasting bool              // a lease that does not expire was granted
 	faults  map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network
 	upsets  int               // number of faults and unknown outcomes so far
-	losses  int               // number of faults and unknown outcomes so far that may have lost messages or data
+	losses  int               // number of faults so far that may have lost messages or data
 	healed  time.Duration     // end of the latest fault that was healed
+	blanks  int               // number of acquires and releases with an unknown outcome so far
+	blank   time.Duration     // return of the latest of them
+	ended   time.Duration     // return of the latest fault that ended a process while no other fault lasted; -1: none
 
 	harmed   bool          // a fault other than a delay of a message or a cancelled operation happened
 	troubled time.Duration // call of the first fault other than a delay of a message, or of a long such delay that was healed; Forever: none
@@ -157,7 +160,7 @@ func (f *Facts) unknownHold(from time.Duration) time.Duration {
 // NewFacts returns the Facts about one history, which all its property monitors share. h is the header of the history.
 func NewFacts(h histories.Header) *Facts {
 	return &Facts{Header: h, Slack: h.SlackOr(), Bound: h.FreedWithin(), Counts: &checker.Counts{}, Past: projection.NewPast(h.SlackOr()),
-		faults: map[int32]*spells{}, troubled: histories.Forever}
+		faults: map[int32]*spells{}, troubled: histories.Forever, ended: -1}
 }
 
 // Granted increases f.Bound, the maximum recovery time, if an acquire or a renewal was granted a longer lease than

@@ -24,8 +24,8 @@ type strays struct {
 
 	cleansUp bool // whether the lock removes what an abandoned acquire left
 
-	backing, always, absent entrySet // see leftovers; here also of entries that do not expire
-	found                   []leftover
+	holdEntries
+	found []leftover
 }
 
 // stray is an entry of the store and the acquires that may have written it.
@@ -80,7 +80,7 @@ func (s *strays) handleClientEnd() { s.busy = histories.Forever }
 
 // observed handles an observation. held reports whether it lies within a hold.
 func (s *strays) observed(k *projection.Key, o sighting, held bool, f *Facts) {
-	s.learn(o, held)
+	s.learn(&o, held)
 	for number := range s.current {
 		if o.present&single(number) == 0 {
 			delete(s.current, number)
@@ -113,18 +113,6 @@ func (s *strays) due(e *stray, f *Facts) time.Duration {
 	return max(e.refused.Return, settled) + f.Header.TTL.D()/3 + f.Slack + cleanupTime
 }
 
-func (s *strays) learn(o sighting, held bool) {
-	switch {
-	case held && s.backing == 0:
-		s.backing, s.always = o.present, o.present
-	case held:
-		s.backing |= o.present
-		s.always &= o.present
-	case s.backing != 0:
-		s.absent |= ^o.present
-	}
-}
-
 // appeared records an entry whose content was not in the store at the previous observation.
 func (s *strays) appeared(k *projection.Key, e *histories.Op) {
 	if s.current == nil {
@@ -145,7 +133,7 @@ func (s *strays) closed(kept time.Duration) { s.busy = max(s.busy, kept) }
 // certain returns the entries that certainly belong to a hold. If a hold has several entries, one of them shows nothing.
 func (s *strays) certain() (all []leftover) {
 	for _, f := range s.found {
-		if f.present&s.always&s.absent != 0 && bits.OnesCount64(uint64(s.backing)) == 1 {
+		if f.present&s.lock() != 0 && bits.OnesCount64(uint64(s.backing)) == 1 {
 			all = append(all, f)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // answers checks that definite answers are true. A release or a renewal of a valid hold must not be refused. An acquire
 // must not be refused if the key is certainly free and no other client requests it.
 // A repeated release must not be refused while the store still has the hold, and a refused acquire must leave no entry of a hold.
-// Without a fault, every answer must be definite, and a hold that can be released must not be reported as lost.
+// A lock that checks the lease must not grant one that has ended. Without a fault, every answer must be definite, and a hold that can be released must not be reported as lost.
 type answers struct {
 	monitor
 	keys      projection.PerKey[answered]
@@ -20,6 +20,7 @@ type answers struct {
 	alarms    falseAlarms
 	definite  int // number of definite answers
 	blank     unexplained
+	expired   expiredGrants
 }
 
 type answered struct {
@@ -92,6 +93,8 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 		if h := k.Numbered(op); h != nil {
 			x.ofHold(k, h, op)
 		}
+	case op.Kind == histories.Renew:
+		x.renewed(k, w, op)
 	case op.Kind == histories.Acquire && !ev.Return:
 		w.repeated.requested(ev, x.unknownHold)
 		for i := range w.open {
@@ -111,6 +114,9 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 // refused.
 func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
 	contended := x.removeAcquire(w, op.Client)
+	if op.Outcome == histories.OK {
+		x.expired.granted(x.Facts, op)
+	}
 	if op.Outcome != histories.Refused || op.Error == histories.Cancelled || contended || w.clean != x.upsets {
 		return
 	}
@@ -185,6 +191,22 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	}
 }
 
+// renewed handles a renewal that was answered after the loss of its hold was reported. The store may have renewed the hold until
+// then.
+func (x *answers) renewed(k *projection.Key, w *answered, op *histories.Op) {
+	h := k.Last
+	if h == nil || h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK {
+		return
+	}
+	kept := x.unknownHold(op.Return)
+	if kept < histories.Forever {
+		kept += max(0, x.Header.Bound.D()-x.Header.TTL.D())
+	}
+	w.free = max(w.free, kept)
+	w.repeated.occupied.until = max(w.repeated.occupied.until, kept)
+	w.repeated.strays.closed(kept)
+}
+
 // keptUntil returns the time until which the store may still have a hold that was not released successfully.
 func (x *answers) keptUntil(h *projection.Hold) time.Duration {
 	if x.Header.SilentRenewals || h.Over == histories.Forever {
@@ -245,6 +267,12 @@ func (x *answers) Finding() checker.Finding {
 					"%s repeated the release of %s at %s and was refused (not held), though the store still had the hold at %s.",
 					h, h.Acquire.Key, r.release.Call, r.seen.Call)
 			}
+		}
+	}
+	for _, op := range x.expired.certain(x.Facts) {
+		if x.countViolation() {
+			x.show(op.Key, op.Call, op.Return, []histories.Op{op}, "%s was granted %s at %s, though its lease of %s had ended: the granted request was sent at %s.",
+				&op, op.Key, op.Return, op.Validity, op.Call+op.SentAfter)
 		}
 	}
 	if x.Header.Fault != "" && max(x.Stall, x.SlowestRead) < busy { // a history of another tool may not have its faults

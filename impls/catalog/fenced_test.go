@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -535,6 +536,39 @@ func TestFencedLostAnswer(t *testing.T) {
 		}
 		mustRelease(t, b, holdOf(t, waits))
 		inQueue(t, g, 0)
+	})
+}
+
+// unconfirmed is a connection that receives nothing after a request for a subscription.
+type unconfirmed struct {
+	net.Conn
+	subscribed atomic.Bool
+}
+
+func (u *unconfirmed) Write(b []byte) (int, error) {
+	if bytes.Contains(bytes.ToLower(b), []byte("\r\nsubscribe\r\n")) {
+		u.subscribed.Store(true)
+	}
+	return u.Conn.Write(b)
+}
+
+func (u *unconfirmed) Read(b []byte) (int, error) {
+	for {
+		if n, err := u.Conn.Read(b); err != nil || !u.subscribed.Load() {
+			return n, err
+		}
+	}
+}
+
+// TestFencedWithoutSubscription checks that an acquire requests the lock within its timeout, although its process is not
+// subscribed yet.
+func TestFencedWithoutSubscription(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return &unconfirmed{Conn: conn}, err
+		}})
+		mustRelease(t, a, mustAcquire(t, a, "a", 10*time.Second, 500*time.Millisecond))
 	})
 }
 

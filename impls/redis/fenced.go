@@ -36,7 +36,7 @@ import (
 // lease. No lock on one server prevents this: only a check of the fencing token excludes the earlier holder.
 func Fenced() impls.Impl {
 	return impls.Impl{
-		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, ReportsLoss: true, BackOff: longestLook,
+		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, ReportsLoss: true, SkipsDead: true, BackOff: longestLook,
 		Doc:    "fencing tokens that follow the clock, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
 		Expect: slices.Concat(fencedUsual(), fencedUnderFaults(), fencedForgotten(), fencedByClock()),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openFenced(env, "clock") },
@@ -87,6 +87,7 @@ type request struct {
 	start    time.Time
 	sent     time.Duration // time from the call of Acquire until the request was last sent
 	queued   bool          // whether the request has been sent before
+	ready    chan struct{} // closed when the process is subscribed; nil: it was when the request was last sent
 	handover time.Duration // duration of the lease after a hand-off, until the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
 	last     int64         // last fencing token at the latest refusal
@@ -106,9 +107,10 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	}
 	patient, limit, done := waiting.Timeouts(ctx, req.Wait)
 	defer done()
-	if err := l.listen(patient); err != nil {
-		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, err)
+	if l.life.Err() != nil {
+		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, impls.ErrClosed)
 	}
+	r.ready = l.listen()
 	r.place = l.id + " " + tenDigits(r.handover)
 	var leave func()
 	r.waiter, leave = l.join(r.token)
@@ -159,8 +161,12 @@ func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	case fence = <-r.granted:
 		return fence, true
 	case <-r.look:
+	case <-r.ready: // a release before the subscription may have skipped this waiter
 	case <-timer.C:
 	case <-ctx.Done():
+	}
+	if waiting.Over(r.ready) {
+		r.ready = nil
 	}
 	select {
 	case fence = <-r.granted:

@@ -13,7 +13,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockbench/impls"
 	"lockbench/impls/waiting"
 )
 
@@ -42,29 +41,17 @@ type waiter struct {
 }
 
 const (
-	readyWithin = time.Second     // timeout for the confirmation of the subscription; after the timeout, requests are sent even without it
 	quietFor    = 3 * time.Second // time without messages after which the connection is pinged
 	resubscribe = 50 * time.Millisecond
 )
 
-// listen starts the subscription and returns when the server has confirmed it, or after readyWithin.
-func (l *listener) listen(ctx context.Context) error {
+// listen starts the subscription. It returns a channel that is closed when the server has confirmed it, or nil if it is confirmed.
+func (l *listener) listen() chan struct{} {
 	if waiting.Over(l.ready) {
 		return nil
 	}
-	if l.life.Err() != nil {
-		return impls.ErrClosed
-	}
 	l.first.Do(func() { l.receiving.Go(l.receive) })
-	timer := time.NewTimer(readyWithin)
-	defer timer.Stop()
-	select {
-	case <-l.ready:
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return nil
+	return l.ready
 }
 
 // subscribe opens a subscription and stores it in place of the previous one. If the subscription fails, the next receive

@@ -21,7 +21,7 @@ func Redisson() impls.Impl {
 	return impls.Impl{
 		Name: "redisson", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, ReportsLoss: true,
 		Doc:      "Redisson's lock: a hash that counts per owner, waiting by pub/sub, a watchdog that renews",
-		Notifies: true, LocalOwners: true,
+		Notifies: true, SkipsDead: true, LocalOwners: true,
 		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Tells(), redissonUsual(), expect.ComparedRelease(), expect.Backed(), watched(),
 			expect.Under("holder-stall", expect.Excludes("while its process lives the watchdog renews in time"),
 				expect.Holds("a third into each lease, and only for its owner", "renewal")),

@@ -10,7 +10,7 @@ import (
 // RedissonLease is Redisson's lock with a lease and without a watchdog. A hold that outlives its lease is not protected.
 func RedissonLease() impls.Impl {
 	return impls.Impl{
-		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true, LocalOwners: true,
+		Name: "redisson-lease", Store: "redis", Deployment: "single", Reentrant: true, Notifies: true, SkipsDead: true, LocalOwners: true,
 		Doc: "Redisson's lock with an explicit lease, and so without its watchdog",
 		Expect: slices.Concat(expect.Answers(), expect.Prompt(), redissonUsual(), expect.ComparedRelease(), expect.Backed(), expect.PromiseOutlived(),
 			expect.LateHolder("holder-stall process-pause"),

@@ -20,7 +20,7 @@ import (
 // their data and their clocks do not jump.
 func RedLock() impls.Impl {
 	return impls.Impl{
-		Name: "redlock", Store: "redis", Deployment: "five", Extends: true, AllowsDrift: true, CleansUp: true, BackOff: waiting.LongestPause,
+		Name: "redlock", Store: "redis", Deployment: "five", Extends: true, AllowsDrift: true, CleansUp: true, ChecksLease: true, BackOff: waiting.LongestPause,
 		Doc: "the same random token on a majority of five independent servers",
 		Expect: slices.Concat(expect.Answers(),
 			expect.Excludes("two majorities share a server, and that server's SET NX is atomic"),

@@ -310,7 +310,9 @@ func (s *step) end() {
 func (s *step) begin() (told func(error)) {
 	op := histories.Op{Kind: histories.Inject, Fault: s.name}
 	switch s.Do.Verb {
-	case faults.Kill, faults.Exit, faults.Abandon:
+	case faults.Kill, faults.Exit:
+		op.Value = histories.Killed
+	case faults.Abandon:
 		op.Value = histories.Gone
 	case faults.Stall, faults.Pause:
 		op.Value = histories.Lossless

@@ -263,7 +263,7 @@ func (t Trial) header() histories.Header {
 		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
 		Params:       map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
 		ObservedStep: histories.Nanos(leaseStep), TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry, CleansUp: t.Lock.CleansUp,
-		Notifies: t.Lock.Notifies, ReportsLoss: t.Lock.ReportsLoss,
+		ChecksLease: t.Lock.ChecksLease, SkipsDead: t.Lock.SkipsDead, Notifies: t.Lock.Notifies, ReportsLoss: t.Lock.ReportsLoss,
 		Expectations: expected}
 }
 
