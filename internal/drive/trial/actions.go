@@ -30,16 +30,9 @@ func (w *world) enter(ctx context.Context, a faults.Action) (inject.Effect, erro
 
 // stop pauses or kills a process or lets it exit, or all processes that faults may affect.
 func (w *world) stop(a faults.Action) (inject.Effect, error) {
-	all := []int{a.Process}
-	if a.Process < 0 {
-		all = nil
-		for p := range w.scene.Processes {
-			all = append(all, p)
-		}
-	}
 	var errs []error
 	var resumes []func() error
-	for _, i := range all {
+	for _, i := range w.affected(a) {
 		p := w.processes[i]
 		switch a.Verb {
 		case faults.Kill:
@@ -57,6 +50,26 @@ func (w *world) stop(a faults.Action) (inject.Effect, error) {
 		})
 	}
 	return effectOf(resumes), errors.Join(errs...)
+}
+
+// affected returns the numbers of the processes that an action affects.
+func (w *world) affected(a faults.Action) (all []int) {
+	if a.Process >= 0 {
+		return []int{a.Process}
+	}
+	for p := range w.scene.Processes {
+		all = append(all, p)
+	}
+	return all
+}
+
+// moveClocks moves the wall clocks of processes.
+func (w *world) moveClocks(ctx context.Context, a faults.Action) error {
+	var errs []error
+	for _, i := range w.affected(a) {
+		errs = append(errs, w.processes[i].MoveClock(ctx, a.By))
+	}
+	return errors.Join(errs...)
 }
 
 // callAll calls all functions and joins their errors.

@@ -56,10 +56,11 @@ func (p *Process) shut() error {
 	case <-p.gone:
 	case <-time.After(p.bounds.end): // a child process of the worker may keep the output open
 	}
-	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return err
+	err := p.freeClock()
+	if closed := p.in.Close(); closed != nil && !errors.Is(closed, os.ErrClosed) {
+		err = errors.Join(err, closed)
 	}
-	return nil
+	return err
 }
 
 // Close asks the process to shut down. If the process does not exit in time, Close kills it.

@@ -46,6 +46,8 @@ var realStages = []stage{
 	{name: "waiter-session-kill", fits: (*scene).endsWaiters, make: withoutSession},
 	{fits: (*scene).hasSessions, make: seldom},
 	{name: "partition", fits: (*scene).capped, make: shortened},
+	{name: "client-clock-forward", fits: (*scene).movesClocks, make: waiterAhead},
+	{name: "client-clock-back", fits: (*scene).movesClocks, make: holderBehind},
 }
 
 // staged returns the plan of a random sequence of events. It changes the workload and the parameters accordingly.
