@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
@@ -42,10 +43,17 @@ func (w *world) stop(a faults.Action) (inject.Effect, error) {
 			errs = append(errs, p.Exit())
 			continue
 		}
+		if p.Ended() { // an earlier step has killed it
+			errs = append(errs, fmt.Errorf("%w: process %d has ended", inject.ErrNoVictim, i))
+			continue
+		}
 		w.stalls.excuse(i, true)
 		errs = append(errs, p.Pause())
 		resumes = append(resumes, func() error {
 			defer w.stalls.excuse(i, false)
+			if p.Ended() { // a later step has killed it during the pause
+				return nil
+			}
 			return p.Resume()
 		})
 	}

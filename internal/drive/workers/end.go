@@ -14,6 +14,9 @@ func (p *Process) Pause() error { return p.child.Pause() }
 // Resume resumes a paused process.
 func (p *Process) Resume() error { return p.child.Resume() }
 
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool { return p.child.Ended() }
+
 // Kill kills the process and returns when it has ended.
 func (p *Process) Kill() error {
 	p.mu.Lock()
