@@ -150,6 +150,7 @@ type Program struct {
 	SilentRenewals bool          // whether the lock may renew holds without reporting the renewals
 	CannotCancel   bool          // whether an acquire cannot be cancelled
 	Rereleases     bool          // whether a release may be repeated if its outcome is unknown
+	FixedClock     string        // why lockbench cannot move the wall clock of the program's processes; "": it can
 }
 
 // Granting returns the shortest supported lease that is not shorter than ttl.

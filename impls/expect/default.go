@@ -15,8 +15,11 @@ const (
 	networkFaults = "slow-network lost-reply lost-reply-silent partition partition-one-way delayed-release lost-wakeup half-open server-pause"
 )
 
+// clockFaults lists faults that move the wall clock of a client. A client must measure a lease with its monotonic clock.
+const clockFaults = "client-clock-forward client-clock-back"
+
 // Faults returns the names of the faults for which Default states expectations.
-func Faults() []string { return strings.Fields("none " + clientFaults + " " + networkFaults) }
+func Faults() []string { return strings.Fields("none " + clientFaults + " " + clockFaults + " " + networkFaults) }
 
 // Default returns the expectations that follow from the capabilities of a lock. docs/reference/expectations.md lists
 // them in a table. An author's expectation overrides a default one; see Override.
@@ -59,6 +62,7 @@ func Default(l impls.Impl) []impls.Expectation {
 func leased(l impls.Impl) []impls.Expectation {
 	all := slices.Concat(
 		Under(clientFaults+" "+networkFaults, Holds("a lease is promised to one client at a time", "lease-exclusion")),
+		Under(clockFaults, Holds("a client measures its lease with a monotonic clock", "lease-exclusion")),
 		Backed(),
 		Under("holder-kill half-open kill-between", Holds("a lease that is not renewed expires", "recovery", "no-orphan")),
 		In("long-hold", Holds("a lease is promised to one client at a time", "lease-exclusion")))

@@ -111,6 +111,7 @@ type Request struct {
 	Depth    int    `json:"depth,omitempty"`
 	Validity int64  `json:"validity_ns,omitempty"`
 	Value    int64  `json:"value,omitempty"` // value to write
+	Time     bool   `json:"time,omitempty"`  // whether the reply to a ping must state the wall clock of the process
 }
 
 // NoStore is the store of a lock that uses no servers.
@@ -138,6 +139,7 @@ type Line struct {
 	Validity  int64  `json:"validity_ns,omitempty"` // promised duration of the hold; 0: unknown; -1: no end
 	Left      int64  `json:"left_ns,omitempty"`     // remaining lease, read by a probe; -1: the lease does not expire
 	Value     int64  `json:"value,omitempty"`       // value that was read
+	TimeMS    int64  `json:"time_ms,omitempty"`     // wall clock of the process, as Unix time in milliseconds
 
 	Lost    int64 `json:"lost,omitempty"`       // in a notice of a lost hold: id of the acquire that created the hold
 	Renewed int64 `json:"renewed,omitempty"`    // in a notice of a renewal: id of the acquire that created the hold
@@ -231,7 +233,7 @@ func (l *Line) wrong() string {
 		return `which has no outcome: want "ok":true, "refused":"..." or "error":"..."`
 	case outcomes > 1 || l.Lost != 0 && outcomes > 0:
 		return `which has too many outcomes: want one of "ok", "refused" and "error", and none of a loss`
-	case l.Elapsed < 0 || l.SentAfter < 0 || l.Validity < -1 || l.Left < -1 || l.Depth < 0 || l.Fence < 0:
+	case l.Elapsed < 0 || l.SentAfter < 0 || l.Validity < -1 || l.Left < -1 || l.Depth < 0 || l.Fence < 0 || l.TimeMS < 0:
 		return "where a time, a depth or a token is negative"
 	case max(l.Elapsed, l.SentAfter, l.Validity, l.Left) > longest:
 		return "where a time is longer than ten years: times are in nanoseconds"

@@ -245,6 +245,9 @@ func (s *server) answer(ctx context.Context, r Request, read time.Time) Line {
 	var err error
 	switch r.Do {
 	case "ping":
+		if r.Time {
+			l.TimeMS = time.Now().UnixMilli()
+		}
 	case "acquire":
 		l, err = s.acquire(ctx, r, read)
 	case "release":

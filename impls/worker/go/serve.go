@@ -161,6 +161,9 @@ func (s *server[C, H]) answer(ctx context.Context, r request) {
 		s.acquire(ctx, r)
 		return
 	case "ping":
+		if r.Time {
+			a.TimeMS = time.Now().UnixMilli()
+		}
 	case "release":
 		err = s.release(ctx, r)
 	case "renew":

@@ -125,7 +125,7 @@ export async function serve(lock) {
   const write = (line) => output(JSON.stringify(line) + "\n");
 
   const requests = {
-    ping: () => ({}),
+    ping: (r) => (r.time ? { time_ms: Date.now() } : {}),
     async acquire(r, read) {
       const request = { key: env.prefix + r.key, owner: r.owner, ttl: r.ttl_ms, wait: r.wait_ms ?? 0, keepAlive: r.keep_alive ?? false };
       request.signal = cancels.get(r.id).signal;

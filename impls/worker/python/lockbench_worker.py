@@ -256,7 +256,7 @@ class _Server:
 
     def answer(self, r, read):
         request = {"acquire": self.acquire, "release": self.release, "renew": self.renew, "probe": self.probe, "read": self.read,
-                   "write": self.store, "append": self.append, "ping": lambda r, read: {}}.get(r["do"], self.unknown)
+                   "write": self.store, "append": self.append, "ping": self.ping}.get(r["do"], self.unknown)
         try:
             line = {"id": r["id"], "ok": True, **request(r, read)}
         except BaseException as error:
@@ -356,6 +356,9 @@ class _Server:
             if error.code == 409:
                 raise _Stale from None
             raise
+
+    def ping(self, r, read):
+        return {"time_ms": round(time.time() * 1000)} if r.get("time") else {}
 
     def unknown(self, r, read):
         raise ValueError(f"unknown request {r['do']!r}")

@@ -191,13 +191,19 @@ const (
 	pingEvery = 3 * time.Millisecond
 )
 
-// tryOut starts one worker process and uses its lock once. It finds out whether the lock has a lease, and measures how fast
-// the worker starts and answers.
+// tryOut starts one worker process and uses its lock once. It finds out whether the lock has a lease and whether the clock
+// of its process can be moved, and measures how fast the worker starts and answers.
 func (use First) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl, open worker.Open) (m Pace, err error) {
 	began := time.Now()
 	ttl := own.Granting(max(use.TTL, faults.UsualTTL))
 	open.TTLMS = ttl.Milliseconds()
-	p, err := workers.Start(ctx, k, *own.Program, open, nil)
+	start := workers.Start
+	clock, noClock := workers.NewClock(ctx, k)
+	if noClock == nil {
+		start = clock.Start
+		defer func() { err = errors.Join(err, clock.Close()) }()
+	}
+	p, err := start(ctx, k, *own.Program, open, nil)
 	if err != nil {
 		return m, err
 	}
@@ -221,8 +227,16 @@ func (use First) tryOut(ctx context.Context, k *children.Keeper, own *impls.Impl
 		return m, cmp.Or(p.Failed(), err)
 	}
 	own.Leased = h.Validity > 0
-	m.Ping, err = slowestOfMost(ctx, p)
-	return m, err
+	if m.Ping, err = slowestOfMost(ctx, p); err != nil {
+		return m, err
+	}
+	if noClock == nil {
+		noClock = p.MoveClock(ctx, time.Hour) // the process is not used afterwards
+	}
+	if noClock != nil {
+		own.Program.FixedClock = "the clock of its process cannot be moved: " + noClock.Error()
+	}
+	return m, nil
 }
 
 // slowestOfMost returns the 90th percentile of the round-trip time of a ping.

@@ -189,11 +189,9 @@ func (f *flags) settle(cmd *cobra.Command) error {
 
 func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 	if x.worker.Command != "" {
-		own, note, err := register(ctx, x.worker, x.servers, x.params, &x.jobs)
+		own, notes, err := register(ctx, x.worker, x.servers, x.params, &x.jobs)
+		x.notes = append(x.notes, notes...)
 		x.setup.Worker, x.setup.Shortest = x.worker.Portable(), own.Shortest
-		if note != "" {
-			x.notes = append(x.notes, note)
-		}
 		return []explore.Subject{{Servers: x.servers.How, Lock: own.Name, Deployment: own.Deployment, Faults: x.faults}}, err
 	}
 	names := x.locks

@@ -284,7 +284,7 @@ func addTotals(t *format.Lines, result *explore.Result) {
 			t.Hang("MONITOR AND ORACLE DIFFER: ", subjectName(l)+": "+d)
 		}
 		for _, seed := range l.Nondeterministic {
-			t.Hang("NONDETERMINISTIC: ", fmt.Sprintf("%s, seed %d recorded another history when it was run again; it is not shown", subjectName(l), seed))
+			t.Hang("NONDETERMINISTIC: ", fmt.Sprintf("%s, seed %d recorded another history when it was run again, and the violation did not show again", subjectName(l), seed))
 		}
 	}
 	end := "."

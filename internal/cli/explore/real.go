@@ -75,21 +75,24 @@ func newReal(on choice.Servers, lockParams map[string]string, jobs int) (*explor
 	return explore.NewReal(setting, choice.RunID, jobs), nil
 }
 
-// register makes the lock of a user's worker available to cases. If the worker's runtime is slow, register also returns
-// a note, and sets a low number of concurrent trials unless the user has set the number.
-func register(ctx context.Context, w choice.Worker, on choice.Servers, params map[string]string, jobs *int) (own impls.Impl, note string, err error) {
+// register makes the lock of a user's worker available to cases. It returns notes about faults that are left out and about a slow
+// runtime. If the runtime is slow, it sets a low number of concurrent trials unless the user has set the number.
+func register(ctx context.Context, w choice.Worker, on choice.Servers, params map[string]string, jobs *int) (own impls.Impl, notes []string, err error) {
 	own, pace, err := w.Describe(ctx, choice.First{Servers: on, Params: params, TTL: faults.UsualTTL})
 	if err != nil {
-		return own, "", err
+		return own, nil, err
 	}
 	if pace.Slow() {
 		own.Shortest = pace.Lease(&own)
 		*jobs = cmp.Or(*jobs, slowJobs*runtime.NumCPU())
-		note = fmt.Sprintf("%s started in %v and answers a ping in %v: --jobs %d, and leases of at least %v",
-			own.Name, pace.Start.Round(100*time.Millisecond), pace.Ping.Round(time.Millisecond), *jobs, own.Shortest)
+		notes = append(notes, fmt.Sprintf("%s started in %v and answers a ping in %v: --jobs %d, and leases of at least %v",
+			own.Name, pace.Start.Round(100*time.Millisecond), pace.Ping.Round(time.Millisecond), *jobs, own.Shortest))
+	}
+	if why := own.Program.FixedClock; why != "" {
+		notes = append(notes, "client-clock-forward and client-clock-back are left out: "+why)
 	}
 	explore.Register(own)
-	return own, note, nil
+	return own, notes, nil
 }
 
 // checkReal returns an error if a case cannot run on real servers.

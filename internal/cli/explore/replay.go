@@ -92,9 +92,9 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 	if err := f.servers.Settle(cmd); err != nil || f.worker.Command == "" {
 		return err
 	}
-	own, note, err := register(cmd.Context(), f.worker, f.servers, f.params, &f.jobs)
+	own, notes, err := register(cmd.Context(), f.worker, f.servers, f.params, &f.jobs)
 	f.own = own.Name
-	if note != "" {
+	for _, note := range notes {
 		console.Note(cmd.ErrOrStderr(), note)
 	}
 	return err

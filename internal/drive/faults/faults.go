@@ -152,6 +152,9 @@ const (
 	Kill    Verb = "kill"    // a process is killed
 	Exit    Verb = "exit"    // the main function of a program ends, and the program exits by itself without a release
 
+	// ClientJump sets the wall clock of a process forward by Action.By. A negative value sets it back.
+	ClientJump Verb = "client-jump"
+
 	// Interrupt makes a client cancel its release after Action.Wait. The command that triggers the step is delayed by
 	// Action.By. The release has an unknown outcome.
 	Interrupt Verb = "interrupt"
@@ -199,6 +202,7 @@ type Action struct {
 func All() []Fault {
 	return []Fault{None(),
 		holderStall, processPause, pauseBeforeAnswer, pauseInRelease, holderKill, holderAbandon, killBetween, cancelledAcquire,
+		clientClockForward, clientClockBack,
 		slowNetwork, lostReply, lostReplySilent, partition, partitionOneWay, delayedRelease, lostWakeup,
 		serverRestart, serverPause, failover, failoverSynced, clockForward, clockBack,
 		nodeRestart, minorityDown, eviction, sessionKill, halfOpen, leaderLoss}
@@ -295,7 +299,7 @@ func (p Plan) Kind() Kind {
 	kind := Clients
 	for _, s := range p.Steps {
 		switch s.Do.Verb {
-		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill, Exit:
+		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill, Exit, ClientJump:
 		case Delay, Lose, Cut, Slow, Mute, Reset:
 			kind = Network
 		default:

@@ -11,6 +11,7 @@ import (
 	"lockbench/impls/waiting"
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/world/proxy"
+	"lockbench/workloads"
 )
 
 // Link is the connection between a process and a server: a proxy.Link or a simulated link.
@@ -119,6 +120,20 @@ func (s *step) arm() {
 	}
 }
 
+// hold waits for the delay of the step. If the step has an end in a client's run, the delay ends there at the latest.
+func (s *step) hold(ctx context.Context) {
+	if s.Until == (workloads.Moment{}) {
+		waiting.Pause(ctx, s.Do.By)
+		return
+	}
+	limit, cancel := context.WithTimeout(ctx, s.Do.By)
+	defer cancel()
+	select {
+	case <-s.in.moment(s.Until):
+	case <-limit.Done():
+	}
+}
+
 // pass carries out the step when the command that triggers it passes the proxy.
 func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 	if !s.claimed.CompareAndSwap(false, true) {
@@ -134,7 +149,7 @@ func (s *step) pass(ctx context.Context, _ proxy.Command) proxy.Fate {
 		}
 		return proxy.Close
 	case faults.Delay, faults.GiveUp, faults.Interrupt:
-		waiting.Pause(ctx, s.Do.By)
+		s.hold(ctx)
 		s.end()
 	}
 	return proxy.Pass

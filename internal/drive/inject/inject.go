@@ -116,20 +116,23 @@ func (in *Injector) Begin() {
 // At implements workloads.Director. It is called when a client reaches the point m of its run. It first waits until the
 // client's gate opens. Then it ends the faults that end at m, and injects the faults that start at m.
 func (in *Injector) At(ctx context.Context, m workloads.Moment) workloads.Order {
-	if in.rests(m) {
-		return workloads.Order{Rest: true}
+	rests := in.rests(m)
+	if !rests {
+		in.waitAtGate(ctx, m)
 	}
-	in.waitAtGate(ctx, m)
 	// Wake the clients that wait for m. The faults at m must be injected or ended first.
 	defer in.reached(m)
-	var order workloads.Order
-	if m.Client == 0 && m.Iteration < in.plan.Quick {
-		order.Stall = time.Millisecond
-	}
 	for _, s := range in.steps {
 		if s.Until == m {
 			s.end()
 		}
+	}
+	if rests { // the client has finished its last iteration
+		return workloads.Order{Rest: true}
+	}
+	var order workloads.Order
+	if m.Client == 0 && m.Iteration < in.plan.Quick {
+		order.Stall = time.Millisecond
 	}
 	for _, s := range in.steps {
 		if s.When.At != m {
@@ -352,7 +355,7 @@ func (s *step) victims() []int32 {
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
-	case faults.Pause, faults.Kill, faults.Exit, faults.Cut, faults.Reset:
+	case faults.Pause, faults.Kill, faults.Exit, faults.Cut, faults.Reset, faults.ClientJump:
 		return s.in.world.ClientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}

@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
@@ -30,16 +31,9 @@ func (w *world) enter(ctx context.Context, a faults.Action) (inject.Effect, erro
 
 // stop pauses or kills a process or lets it exit, or all processes that faults may affect.
 func (w *world) stop(a faults.Action) (inject.Effect, error) {
-	all := []int{a.Process}
-	if a.Process < 0 {
-		all = nil
-		for p := range w.scene.Processes {
-			all = append(all, p)
-		}
-	}
 	var errs []error
 	var resumes []func() error
-	for _, i := range all {
+	for _, i := range w.affected(a) {
 		p := w.processes[i]
 		switch a.Verb {
 		case faults.Kill:
@@ -49,14 +43,41 @@ func (w *world) stop(a faults.Action) (inject.Effect, error) {
 			errs = append(errs, p.Exit())
 			continue
 		}
+		if p.Ended() { // an earlier step has killed it
+			errs = append(errs, fmt.Errorf("%w: process %d has ended", inject.ErrNoVictim, i))
+			continue
+		}
 		w.stalls.excuse(i, true)
 		errs = append(errs, p.Pause())
 		resumes = append(resumes, func() error {
 			defer w.stalls.excuse(i, false)
+			if p.Ended() { // a later step has killed it during the pause
+				return nil
+			}
 			return p.Resume()
 		})
 	}
 	return effectOf(resumes), errors.Join(errs...)
+}
+
+// affected returns the numbers of the processes that an action affects.
+func (w *world) affected(a faults.Action) (all []int) {
+	if a.Process >= 0 {
+		return []int{a.Process}
+	}
+	for p := range w.scene.Processes {
+		all = append(all, p)
+	}
+	return all
+}
+
+// moveClocks moves the wall clocks of processes.
+func (w *world) moveClocks(ctx context.Context, a faults.Action) error {
+	var errs []error
+	for _, i := range w.affected(a) {
+		errs = append(errs, w.processes[i].MoveClock(ctx, a.By))
+	}
+	return errors.Join(errs...)
 }
 
 // callAll calls all functions and joins their errors.

@@ -80,3 +80,33 @@ func TestExitOfAClient(t *testing.T) {
 		t.Errorf("recovery: %+v", f)
 	}
 }
+
+// TestPauseOfAnEndedProcess checks that a pause of a process that was killed before is not carried out, and that a process may be killed
+// during a pause. The trial counts in both cases.
+func TestPauseOfAnEndedProcess(t *testing.T) {
+	t.Parallel()
+	needRedis(t)
+	own, err := OwnWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	granted := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}}
+	later := granted
+	later.Later = 100 * time.Millisecond
+	kill, pause := faults.Action{Verb: faults.Kill}, faults.Action{Verb: faults.Pause}
+	for name, steps := range map[string][]faults.Step{
+		"before": {{Name: "kill", When: granted, Do: kill}, {Name: "pause", When: later, Do: pause, For: time.Second}},
+		"during": {{Name: "pause", When: granted, Do: pause, For: time.Second}, {Name: "kill", When: later, Do: kill}},
+	} {
+		p := plannedParams()
+		p.Clients, p.Processes, p.Duration, p.Hold = 2, 2, 3*p.TTL, 40*time.Millisecond
+		c, err := Planned(name, lockNamed(t, "set-px-lua"), servers.Single, namedWorkload("counter"), p, faults.Plan{Steps: steps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Setting{Run: "test", Servers: servers.Local, Params: workloads.Defaults(), Worker: own}
+		if _, out := s.tryOnce(t, c); out.Discarded != "" || (out.Missed != "") != (name == "before") {
+			t.Errorf("%s: discarded %q, missed %q", name, out.Discarded, out.Missed)
+		}
+	}
+}

@@ -263,6 +263,10 @@ func (c Cell) refusedStep(a faults.Action) error {
 		return fmt.Errorf("%s is supported for Redis only", a.Verb)
 	}
 	switch a.Verb {
+	case faults.ClientJump:
+		if why := faults.FixedClock(c.Lock); why != "" {
+			return fmt.Errorf("%s: %s", a.Verb, why)
+		}
 	case faults.ReadOnly:
 		if replicas[on] > 0 {
 			return fmt.Errorf("%s would make the replicas of the deployment %s follow another server", a.Verb, on)

@@ -32,6 +32,7 @@ type stage struct {
 	seats   []*seat
 	fresh   *seat // runs the check at the end of a trial; no fault affects it
 	watch   atomic.Pointer[workloads.Watch]
+	clock   *workers.Clock // starts processes whose clocks can be moved; nil until a trial needs it
 }
 
 // seat holds one worker process and its links to the servers.
@@ -59,6 +60,9 @@ func newStage(program impls.Program) (*stage, error) {
 func (s *stage) close() error {
 	all := append(slices.Clone(s.seats), s.fresh)
 	err := servers.Each(len(all), func(i int) error { return errors.Join(all[i].endWorker(), all[i].unlink()) })
+	if s.clock != nil {
+		err = errors.Join(err, s.clock.Close())
+	}
 	return errors.Join(err, s.guarded.Close(), s.keeper.Close())
 }
 
@@ -94,7 +98,8 @@ func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
 // fill connects the worker process of the seat to the servers of a trial. It starts the process unless it is running.
 func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	asked := t.group.Front()
-	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil {
+	moves := x != s.fresh && slices.Contains(t.verbs(), faults.ClientJump)
+	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil || moves && x.process != nil && !x.process.HasClock() {
 		if err := errors.Join(x.endWorker(), x.unlink()); err != nil {
 			return err
 		}
@@ -104,11 +109,26 @@ func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	}
 	open := t.opening(number, x.urls)
 	open.Resource = s.guarded.URL
-	p, err := workers.Start(ctx, s.keeper, s.program, open, s.renewed)
+	start := workers.Start
+	if moves {
+		clock, err := s.movableClock(ctx)
+		if err != nil {
+			return err
+		}
+		start = clock.Start
+	}
+	p, err := start(ctx, s.keeper, s.program, open, s.renewed)
 	if err == nil {
 		x.process, x.ttl, x.group = p, t.Params.TTL, t.group
 	}
 	return err
+}
+
+func (s *stage) movableClock(ctx context.Context) (_ *workers.Clock, err error) {
+	if s.clock == nil {
+		s.clock, err = workers.NewClock(ctx, s.keeper)
+	}
+	return s.clock, err
 }
 
 // connect makes the links of the seat lead to the servers at the asked addresses.
@@ -152,14 +172,14 @@ func (x *seat) endWorker() (err error) {
 }
 
 // clear ends all faults. It also ends each process that a later trial cannot use. Such a process was killed, has failed,
-// has an unanswered request, or may still have a hold.
+// has an unanswered request, may still have a hold, or has a wrong clock.
 func (s *stage) clear() error {
 	var errs []error
 	for _, x := range append(slices.Clone(s.seats), s.fresh) {
 		for _, l := range x.links {
 			l.Heal()
 		}
-		if x.process != nil && !x.process.Idle() {
+		if x.process != nil && (!x.process.Idle() || x.process.ClockMoved()) {
 			errs = append(errs, x.endWorker())
 		}
 	}

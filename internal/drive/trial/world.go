@@ -62,6 +62,8 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 	switch a.Verb {
 	case faults.Pause, faults.Kill, faults.Exit:
 		return w.stop(a)
+	case faults.ClientJump:
+		return inject.Effect{}, w.moveClocks(ctx, a)
 	case faults.Empty, faults.ForgetScripts, faults.ReadOnly, faults.Full:
 		return w.enter(ctx, a)
 	}

@@ -12,7 +12,7 @@ import (
 func Describe(ctx context.Context, k *children.Keeper, command []string, params map[string]string) (worker.Ready, error) {
 	b := usualBounds()
 	b.ready = describedIn
-	p, err := startWithin(ctx, b, k, command, worker.Open{Describe: true, Nodes: []string{}, Params: params}, nil)
+	p, err := startWithin(ctx, b, k, command, worker.Open{Describe: true, Nodes: []string{}, Params: params}, nil, nil)
 	if err != nil {
 		return p.Ready, err
 	}

@@ -14,6 +14,9 @@ func (p *Process) Pause() error { return p.child.Pause() }
 // Resume resumes a paused process.
 func (p *Process) Resume() error { return p.child.Resume() }
 
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool { return p.child.Ended() }
+
 // Kill kills the process and returns when it has ended.
 func (p *Process) Kill() error {
 	p.mu.Lock()
@@ -56,10 +59,11 @@ func (p *Process) shut() error {
 	case <-p.gone:
 	case <-time.After(p.bounds.end): // a child process of the worker may keep the output open
 	}
-	if err := p.in.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return err
+	err := p.freeClock()
+	if closed := p.in.Close(); closed != nil && !errors.Is(closed, os.ErrClosed) {
+		err = errors.Join(err, closed)
 	}
-	return nil
+	return err
 }
 
 // Close asks the process to shut down. If the process does not exit in time, Close kills it.

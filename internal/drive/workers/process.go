@@ -18,6 +18,7 @@ import (
 	"lockbench/impls"
 	"lockbench/impls/worker"
 	"lockbench/internal/world/children"
+	"lockbench/internal/world/clock"
 	"lockbench/workloads"
 )
 
@@ -51,8 +52,10 @@ type Process struct {
 	waiting map[int64]chan worker.Line
 	given   map[int64]worker.Request // unanswered requests whose callers no longer wait
 	held    holds
-	ended   bool  // whether Kill or Close was called
-	failed  error // first failure, such as a protocol violation
+	ended   bool          // whether Kill or Close was called
+	failed  error         // first failure, such as a protocol violation
+	clock   *clock.Offset // offset of the wall clock; nil: the process uses the machine's clock, or has ended
+	moved   bool          // whether the wall clock was moved
 }
 
 // ErrSlowStart is the error for a running worker process that has not written its first line in time.
@@ -64,7 +67,7 @@ func Start(ctx context.Context, k *children.Keeper, of impls.Program, open worke
 	b := usualBounds()
 	b.ready = max(b.ready, min(of.Start, mostStart))
 	open.Version = of.Version
-	return startWithin(ctx, b, k, of.Command, open, renewed)
+	return startWithin(ctx, b, k, of.Command, open, renewed, nil)
 }
 
 // cancelGrace is the delay from the end of an acquire's wait to the cancel request. During this delay, a library with a
@@ -76,12 +79,16 @@ const (
 	describedIn = 30 * time.Second // time limit of Describe, which is called before the worker announces its start time
 )
 
-func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error)) (*Process, error) {
+func startWithin(ctx context.Context, b bounds, k *children.Keeper, command []string, open worker.Open, renewed func(impls.Grant, time.Duration, error), c *Clock) (*Process, error) {
 	p := &Process{bounds: b, renewed: renewed, gone: make(chan struct{}), left: make(chan struct{}), waiting: map[int64]chan worker.Line{},
 		given: map[int64]worker.Request{}, held: holds{}}
-	child, in, out, err := k.StartPiped(command, &p.log)
+	env, err := p.useClock(c)
 	if err != nil {
-		return p, fmt.Errorf("start the worker %q: %w", shown(command), err)
+		return p, err
+	}
+	child, in, out, err := k.StartPiped(command, &p.log, env...)
+	if err != nil {
+		return p, errors.Join(fmt.Errorf("start the worker %q: %w", shown(command), err), p.freeClock())
 	}
 	p.child, p.in = child, in
 	first := make(chan error, 1)

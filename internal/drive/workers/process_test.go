@@ -44,7 +44,7 @@ func keeper(t *testing.T) *children.Keeper {
 // begin starts a worker. At the end of the test, it checks that the worker has exited.
 func begin(t *testing.T, b bounds, how string, renewed func(impls.Grant, time.Duration, error)) *Process {
 	t.Helper()
-	p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, renewed)
+	p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, renewed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestStartThatFails(t *testing.T) {
 			if how == "silent" {
 				b = quick
 			}
-			p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, nil)
+			p, err := startWithin(t.Context(), b, keeper(t), command(how), worker.Open{}, nil, nil)
 			if err == nil {
 				_ = p.Kill()
 				t.Fatal("Start succeeded")

@@ -27,6 +27,8 @@ var phrases = map[faults.Verb]phrase{
 	faults.Kill:    {"{process} is killed", ""},
 	faults.Exit:    {"the main function of {process} ends without a release", ""},
 
+	faults.ClientJump: {"the clock of {process} jumps {by} {forward}", ""},
+
 	faults.Delay: {"{passing} is delayed by {by}", "{passing} is delivered"},
 	faults.Lose:  {"{passing} is lost, and its connection {silent}", ""},
 	faults.Cut:   {"{process} and {servers} cannot reach each other", "{process} and {servers} can reach each other again"},

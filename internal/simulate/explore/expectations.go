@@ -66,7 +66,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 		if s.Do.Waiter {
 			return nil // no built-in fault affects a waiter; see implied
 		}
-	case faults.Jump, faults.Drift:
+	case faults.Jump, faults.Drift, faults.ClientJump:
 		return clockKinds(s.Do, t)
 	}
 	return kindsOf[s.Do.Verb]
@@ -76,9 +76,13 @@ func kinds(s faults.Step, t sim.Trial) []string {
 // subtracts 1 % of the promise too.
 const allowedDrift = 19 * time.Millisecond
 
-// clockKinds returns the names of the built-in faults that correspond to a change of the clocks of servers.
+// clockKinds returns the names of the built-in faults that correspond to a change of the clocks of servers or of a client.
 func clockKinds(a faults.Action, t sim.Trial) []string {
 	switch {
+	case a.Verb == faults.ClientJump && a.By < 0:
+		return []string{"client-clock-back"}
+	case a.Verb == faults.ClientJump:
+		return []string{"client-clock-forward"}
 	case a.By < 0:
 		return []string{"clock-back"}
 	case a.Verb == faults.Drift && t.Lock.AllowsDrift && a.By <= allowedDrift:

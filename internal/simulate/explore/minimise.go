@@ -88,7 +88,7 @@ func (s Size) compare(o Size) int {
 // Minimised holds the counterexamples found for one lock, and the problems found while minimising.
 type Minimised struct {
 	Counterexamples  []Counterexample `json:"counterexamples,omitempty"`
-	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds for which a repeated trial recorded another history
+	Nondeterministic []uint64         `json:"nondeterministic,omitempty"` // seeds for which a repeated trial recorded another history without the violation
 	Unconfirmed      []Unconfirmed    `json:"unconfirmed,omitempty"`      // violations on real servers that did not show again
 	Disagreements    []string         `json:"disagreements,omitempty"`    // differences between the results of the two independent checks; they mean that lockbench has a defect
 }
@@ -112,7 +112,8 @@ const mostMinimised = 16
 
 // Minimise minimises the violations found with the seeds. It returns the counterexamples, failed expectations first. The
 // parameter most limits their number. Minimise omits a counterexample if a smaller one shows the same violation with the
-// same faults or fewer. A seed is nondeterministic if a repeated trial records a different history.
+// same faults or fewer. A seed is nondeterministic if a repeated trial records a different history
+// and the violation does not show again.
 func (s Subject) Minimise(seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
 	return s.minimise(virtual{}, seeds, most, timeLimit)
 }
@@ -175,14 +176,14 @@ func (m *minimiser) minimiseSeed(seed Seed) error {
 	}
 	slices.SortStableFunc(left, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	property := append(intersect(left, fails), left...)[0]
-	found, rate, err := m.reproduce(c, seed, property)
+	x, found, rate, err := m.reproduce(c, seed, property)
 	if found == nil || err != nil {
 		return err
 	}
 	m.count++
-	small := found.shrink(m.runner, property, rate.tries(), m.deadline())
-	last, shows, err := m.rerunMinimised(small)
-	if last == nil && err == nil && !m.runner.repeats() { // the minimised case did not show the violation; use the original case
+	small := found.shrink(x, property, rate.tries(), m.deadline())
+	last, shows, err := m.rerunMinimised(x, small)
+	if last == nil && err == nil && !x.repeats() { // the minimised case did not show the violation; use the original case
 		small, last, shows = &shrinker{Run: found, property: property}, found, rate
 	}
 	if last == nil || err != nil {
@@ -223,22 +224,21 @@ const (
 	reported   = 10
 )
 
-// reproduce repeats the case of a seed. It returns nil if the violation does not show. In virtual time the rate
-// is nil, because a case always shows its violation.
-func (m *minimiser) reproduce(c Case, seed Seed, property string) (found *Run, rate *Rate, err error) {
+// reproduce repeats the case of a seed, and returns the runner that minimises it. It returns no run if the violation does not show. In
+// virtual time the rate is nil, unless the lock makes a random choice.
+func (m *minimiser) reproduce(c Case, seed Seed, property string) (x runner, found *Run, rate *Rate, err error) {
 	if m.runner.repeats() {
-		found, err = m.runner.run(c)
-		if err == nil && found.Digest != seed.Digest {
+		x, found, rate, err = again(c, seed, property)
+		if err == nil && found == nil {
 			m.Nondeterministic = append(m.Nondeterministic, seed.Seed)
-			found = nil
 		}
-		return found, nil, err
+		return x, found, rate, err
 	}
 	found, of, err := confirm(m.runner, c, property)
 	if err == nil && found == nil {
 		m.unconfirmed(seed, property, of)
 	}
-	return found, &of, err
+	return m.runner, found, &of, err
 }
 
 func (m *minimiser) unconfirmed(seed Seed, property string, of Rate) {
@@ -260,12 +260,12 @@ func (r *Rate) tries() int {
 
 // rerunMinimised runs the minimised case once more. It returns nil if the violation does not show. On real servers it
 // runs the case several times and returns the rate.
-func (m *minimiser) rerunMinimised(s *shrinker) (*Run, *Rate, error) {
-	if !m.runner.repeats() {
-		r, rate, err := repeat(m.runner, s.Case, s.property, reported)
+func (m *minimiser) rerunMinimised(x runner, s *shrinker) (*Run, *Rate, error) {
+	if !x.repeats() {
+		r, rate, err := repeat(x, s.Case, s.property, reported)
 		return r, &rate, err
 	}
-	r, err := m.runner.run(s.Case)
+	r, err := x.run(s.Case)
 	if err == nil && r.Digest != s.Digest {
 		m.Nondeterministic = append(m.Nondeterministic, s.Params.Seed)
 		r = nil

@@ -94,8 +94,11 @@ func (p *Pool) Search(ctx context.Context, s Subject, from, count uint64) ([]See
 	return append(first, second...), err
 }
 
-// Confirm returns true: in virtual time a case always shows its violation.
-func (p *Pool) Confirm(context.Context, Subject, Seed) (bool, error) { return true, nil }
+// Confirm reports whether the failure shows again. In virtual time it does, unless the lock makes a random choice.
+func (p *Pool) Confirm(ctx context.Context, s Subject, failed Seed) (bool, error) {
+	r, err := p.send(ctx, request{Subject: s, Confirm: &failed})
+	return r.Confirmed, err
+}
 
 // Minimise calls Subject.Minimise in one of the child processes.
 func (p *Pool) Minimise(ctx context.Context, s Subject, seeds []Seed, most int, timeLimit time.Duration) (Minimised, error) {
@@ -166,6 +169,7 @@ type request struct {
 	Count     uint64        `json:"count,omitempty"`
 	Minimise  []Seed        `json:"minimise,omitempty"`
 	Most      int           `json:"most,omitempty"`
+	Confirm   *Seed         `json:"confirm,omitempty"`
 	Replay    *File         `json:"replay,omitempty"`
 	Width     int           `json:"width,omitempty"`
 	TimeLimit time.Duration `json:"time_limit_ns,omitempty"`
@@ -176,6 +180,7 @@ type reply struct {
 	Seeds     []Seed    `json:"seeds,omitempty"`
 	Minimised Minimised `json:"minimised,omitzero"`
 	Shown     Shown     `json:"shown,omitzero"`
+	Confirmed bool      `json:"confirmed,omitempty"`
 	Error     string    `json:"error,omitempty"`
 }
 
@@ -219,6 +224,8 @@ func (q request) answer() (r reply, err error) {
 	switch {
 	case q.Replay != nil:
 		r.Shown, err = q.Replay.show(q.Width)
+	case q.Confirm != nil:
+		r.Confirmed, err = q.Subject.shows(*q.Confirm)
 	case q.Minimise != nil:
 		r.Minimised, err = q.Subject.Minimise(q.Minimise, q.Most, q.TimeLimit)
 	}

@@ -3,6 +3,7 @@ package explore
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -21,6 +22,39 @@ type virtual struct{}
 func (virtual) run(c Case) (*Run, error) { return c.Run() }
 
 func (virtual) repeats() bool { return true }
+
+// unsteady runs a case in virtual time whose history depends on a random choice, such as a select of two ready cases in the lock.
+type unsteady struct{ one *sync.Mutex } // runs do not overlap
+
+func (u unsteady) run(c Case) (*Run, error) {
+	u.one.Lock()
+	defer u.one.Unlock()
+	return c.Run()
+}
+
+func (unsteady) repeats() bool { return false }
+
+// again runs the case of a seed in virtual time again. If another history is recorded, it returns a runner that repeats cases, and a
+// violation must show as often as on real servers. It returns nil if the violation does not show.
+func again(c Case, seed Seed, property string) (x runner, found *Run, rate *Rate, err error) {
+	found, err = c.Run()
+	if err != nil || found.Digest == seed.Digest {
+		return virtual{}, found, nil, err
+	}
+	x = unsteady{new(sync.Mutex)}
+	found, of, err := confirm(x, c, property)
+	return x, found, &of, err
+}
+
+// shows reports whether the failure of a seed in virtual time shows again.
+func (s Subject) shows(failed Seed) (bool, error) {
+	c, _, err := s.Choose(failed.Seed)
+	if err != nil {
+		return false, err
+	}
+	_, found, _, err := again(c, failed, failed.Fails()[0])
+	return found != nil, err
+}
 
 // Void is the error for a trial that says nothing about the lock. Either the machine was too slow, or an action failed.
 type Void struct{ Why string }

@@ -12,7 +12,7 @@ import (
 // maker creates the steps of a fault plan for one kind of fault. If a step has no trigger, the caller adds one.
 type maker struct {
 	name string // name of the fault in package faults and in histories
-	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "session": a lock with sessions, "": any
+	on   string // required deployment or lock: "one" or "five" servers, "three": an ensemble, "replica": a server with a replica, "alone": no replica, "notifies": a lock with notifications, "session": a lock with sessions, "clock": a lock whose processes have a movable clock, "": any
 	only string // required engine: "real" servers, "virtual" time, or "" for any
 
 	at   workloads.Point // point of a client's iteration at which the step happens; "": the caller chooses
@@ -63,6 +63,8 @@ func realMakers() []maker {
 	return []maker{
 		{name: "client-exit", verb: faults.Exit, make: exiting},
 		{name: "waiter-session-kill", on: "session", verb: faults.Unseat, make: waiterEnded},
+		{name: "client-clock-forward", on: "clock", verb: faults.ClientJump, process: true, by: (*scene).durationNearLease},
+		{name: "client-clock-back", on: "clock", verb: faults.ClientJump, process: true, by: func(s *scene) time.Duration { return -s.durationNearLease() }},
 	}
 }
 
@@ -191,7 +193,7 @@ func commandMakers() []maker {
 // fits reports whether the steps of m are allowed and possible with the deployment, the lock and the engine.
 func (s *scene) fits(m maker) bool {
 	on := map[string]bool{"": true, "five": s.several(), "one": !s.several(), "replica": s.deployment == "replica", "alone": !s.replicated(),
-		"three": s.deployment == "three", "notifies": s.lock.Notifies, "session": s.endsWaiters()}
+		"three": s.deployment == "three", "notifies": s.lock.Notifies, "session": s.endsWaiters(), "clock": s.movesClocks()}
 	engine := map[string]bool{"": true, "real": s.real, "virtual": !s.real}
 	return s.allows(m.name) && on[m.on] && engine[m.only] && (s.lock.Store == "redis" || !faults.RedisOnly(m.verb)) && (!m.cancels() || s.cancels()) &&
 		(m.name != "session-kill" || applies(m.name, sim.Trial{Lock: s.lock}))

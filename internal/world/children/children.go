@@ -195,8 +195,9 @@ func (c *Child) endsWithin(timeout time.Duration) bool {
 }
 
 // StartPiped starts a command and returns pipes to its input and from its output. The caller must close the pipes. It
-// does not use the pipes of os/exec, because Wait may close them before all output is read.
-func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, out *os.File, err error) {
+// does not use the pipes of os/exec, because Wait may close them before all output is read. The child has the environment of this
+// process, and in addition the variables env, such as "NAME=value".
+func (k *Keeper) StartPiped(command []string, stderr io.Writer, env ...string) (c *Child, in, out *os.File, err error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, nil, nil, err
@@ -209,6 +210,7 @@ func (k *Keeper) StartPiped(command []string, stderr io.Writer) (c *Child, in, o
 	defer theirOut.Close()
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, stderr
+	cmd.Env = append(os.Environ(), env...)
 	if c, err = k.Start(cmd); err != nil {
 		return nil, nil, nil, errors.Join(err, in.Close(), out.Close())
 	}

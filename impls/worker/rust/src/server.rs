@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::grant::{Holds, Notice};
 use crate::json::Json;
@@ -97,6 +97,15 @@ fn next_line(input: &mut impl BufRead) -> Result<Option<String>, String> {
     }
 }
 
+/// Returns the fields of the reply to a ping: the wall clock, if the request asks for it.
+fn ping(request: &Json) -> Fields {
+    if !request.is_true("time") {
+        return Vec::new();
+    }
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    vec![("time_ms".into(), Json::Int(time.as_millis() as i128))]
+}
+
 impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
     fn open(worker: Worker<S, H>, first: &Json, out: Arc<Output>) -> Result<Self, String> {
         let holds = Arc::new(Mutex::new(Holds::<H>::new()));
@@ -121,7 +130,7 @@ impl<S: Send + Sync + 'static, H: Send + Sync + 'static> Server<S, H> {
     fn take(self: &Arc<Self>, request: Json, read: Instant) {
         let id = request.number("id");
         match request.text("do").as_str() {
-            "ping" => return self.reply(id, Ok(Vec::new())),
+            "ping" => return self.reply(id, Ok(ping(&request))),
             "cancel" => {
                 let acquire = locked(&self.pending).get(&request.number("hold")).cloned();
                 return acquire.map_or((), |acquire| acquire.cancel());

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"lockbench/internal/world/clock"
 	"lockbench/internal/world/servers"
 )
 
@@ -137,7 +138,7 @@ func TestUnverifiedClockMove(t *testing.T) {
 	onLinux(t)
 	n := startGroup(t, servers.Local, servers.Single).Nodes[0].(*node)
 	var err error
-	n.offset, err = mapFile(clockFile(n.Process))
+	n.offset, err = clock.NewOffset(clockFile(n.Process))
 	must(t, err)
 	if err := n.MoveClock(t.Context(), time.Hour); err == nil || !strings.Contains(err.Error(), "no effect within") {
 		t.Error(err)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"lockbench/internal/world/children"
+	"lockbench/internal/world/clock"
 	"lockbench/internal/world/servers"
 )
 
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 }
 
 func beHarness(deployment string) error {
-	s := servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: deployment, Clock: clockMissing() == nil}
+	s := servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: deployment, Clock: clock.Missing() == nil}
 	g, err := servers.Start(context.Background(), Store(), s)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"lockbench/internal/world/clock"
 	"lockbench/internal/world/servers"
 )
 
@@ -49,7 +50,7 @@ func Store() servers.Store {
 			{Name: servers.Cluster, Nodes: 2 * shards, Needs: "cluster mode", Start: deployed(startCluster)},
 		},
 		Emulator: emulator, Emulate: emulate,
-		StartTimeout: startTimeout, Ask: ask, ClockMissing: clockMissing,
+		StartTimeout: startTimeout, Ask: ask, ClockMissing: clock.Missing,
 		URL: func(addr string) string { return "redis://" + addr },
 		Counters: func(ctx context.Context, addr string) (map[string]float64, error) {
 			info, err := askInfo(ctx, addr, "all")
@@ -69,8 +70,8 @@ func Store() servers.Store {
 type node struct {
 	*servers.Process
 	kind
-	library   string  // path of the library that shifts the server's clock; "": the server uses the machine's clock
-	offset    *mapped // offset of the server's clock, shared with the server; nil if the server uses the machine's clock
+	library   clock.Library // library that shifts the server's clock; "": the server uses the machine's clock
+	offset    *clock.Offset // offset of the server's clock, shared with the server; nil if the server uses the machine's clock
 	forwarder *forwarder
 	follows   atomic.Pointer[forwarder] // proxy through which the node reaches its primary; nil for a primary
 }
@@ -84,7 +85,7 @@ type kind struct {
 
 type starter struct {
 	*servers.Launcher
-	library string // path of the library that shifts the servers' clocks; "": no library
+	library clock.Library // library that shifts the servers' clocks; "": no library
 }
 
 func deployed(start func(ctx context.Context, s starter, nodes int) error) func(context.Context, *servers.Launcher, int) error {
@@ -139,10 +140,10 @@ func (n *node) prepare(_ context.Context, p *servers.Process) (err error) {
 	if n.library == "" {
 		return nil
 	}
-	if n.offset, err = mapFile(clockFile(p)); err != nil {
+	if n.offset, err = clock.NewOffset(clockFile(p)); err != nil {
 		return fmt.Errorf("map the clock offset: %w", err)
 	}
-	p.Free(n.offset.close)
+	p.Free(n.offset.Close)
 	return nil
 }
 
@@ -175,7 +176,7 @@ func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(program, append(args, n.options...)...)
 	if n.offset != nil {
-		cmd.Env = append(os.Environ(), "LD_PRELOAD="+n.library, clockVariable+"="+clockFile(p))
+		cmd.Env = append(os.Environ(), n.library.Env(clockFile(p))...)
 	}
 	return cmd, nil
 }

@@ -51,7 +51,7 @@ func startSpec(t *testing.T, s servers.Spec) *servers.Group {
 		needRedis(t)
 	}
 	if s.Clock {
-		need(t, compiler, "gcc", "apt install gcc libc6-dev")
+		need(t, "cc", "gcc", "apt install gcc libc6-dev")
 	}
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

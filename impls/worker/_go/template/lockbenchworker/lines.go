@@ -43,6 +43,7 @@ type request struct {
 	Depth     int    `json:"depth"`
 	Validity  int64  `json:"validity_ns"`
 	Value     int64  `json:"value"`
+	Time      bool   `json:"time"`
 	read      time.Time
 }
 
@@ -59,6 +60,7 @@ type reply struct {
 	Validity int64  `json:"validity_ns,omitempty"`
 	Left     int64  `json:"left_ns,omitempty"`
 	Value    int64  `json:"value,omitempty"`
+	TimeMS   int64  `json:"time_ms,omitempty"`
 	Lost     int64  `json:"lost,omitempty"`
 	Renewed  int64  `json:"renewed,omitempty"`
 	Elapsed  int64  `json:"elapsed_ns,omitempty"`

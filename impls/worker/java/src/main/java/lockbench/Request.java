@@ -34,6 +34,11 @@ record Request(Map<String, Object> line, long read) {
         return Json.number(line, "wait_ms");
     }
 
+    /** Reports whether the reply to a ping must state the wall clock. */
+    boolean time() {
+        return Boolean.TRUE.equals(line.get("time"));
+    }
+
     boolean keepAlive() {
         return Boolean.TRUE.equals(line.get("keep_alive"));
     }

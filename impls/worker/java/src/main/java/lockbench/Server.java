@@ -121,7 +121,7 @@ final class Server<S, H> {
     /** Starts to serve a request. Requests run in other threads, so that an acquire that waits does not delay a release. */
     private void take(Request request) {
         switch (request.verb()) {
-            case "ping" -> reply(request, Map.of("ok", true));
+            case "ping" -> reply(request, request.time() ? Map.of("ok", true, "time_ms", System.currentTimeMillis()) : Map.of("ok", true));
             case "cancel" -> {
                 Acquire<H> acquire = pending.get(request.hold());
                 if (acquire != null) {

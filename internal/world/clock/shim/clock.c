@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -58,3 +59,14 @@ time_t time(time_t *t) {
 		*t = now.tv_sec;
 	return now.tv_sec;
 }
+
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 30)
+/* The deadline is a time of the moved clock, and the kernel compares it with the machine's clock. */
+int sem_timedwait(sem_t *restrict sem, const struct timespec *restrict deadline) {
+	long long at = deadline->tv_sec * SECOND + deadline->tv_nsec;
+	if (offset != NULL)
+		at -= __atomic_load_n(offset, __ATOMIC_RELAXED);
+	struct timespec t = {.tv_sec = at / SECOND, .tv_nsec = at % SECOND};
+	return sem_clockwait(sem, CLOCK_REALTIME, &t);
+}
+#endif
