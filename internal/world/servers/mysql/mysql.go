@@ -63,8 +63,10 @@ var template = servers.NewTemplate(func(ctx context.Context, k *children.Keeper,
 		"--skip-test-db", "--extra-file="+setup)...))
 })
 
+// commonOptions returns the options of the installation and of the server. Each has its own folder for temporary files, because a server
+// removes those of others when it starts.
 func commonOptions(dir string) []string {
-	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--innodb-log-file-size=4M"}
+	options := []string{"--no-defaults", "--datadir=" + filepath.Join(dir, "data"), "--tmpdir=" + dir, "--innodb-log-file-size=4M"}
 	if os.Geteuid() == 0 {
 		options = append(options, "--user=root") // the server refuses to run as root without this option
 	}
