@@ -19,7 +19,9 @@ const (
 const clockFaults = "client-clock-forward client-clock-back"
 
 // Faults returns the names of the faults for which Default states expectations.
-func Faults() []string { return strings.Fields("none " + clientFaults + " " + clockFaults + " " + networkFaults) }
+func Faults() []string {
+	return strings.Fields("none " + clientFaults + " " + clockFaults + " " + networkFaults)
+}
 
 // Default returns the expectations that follow from the capabilities of a lock. docs/reference/expectations.md lists
 // them in a table. An author's expectation overrides a default one; see Override.
