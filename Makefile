@@ -3,9 +3,9 @@
 .PHONY: check test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
 # The slowest packages are tested without the race detector, and those that take long to compile with it, such as the embedded servers.
-# The judge, decisions and pages use only one goroutine, and the known-broken locks are copies of others with a defect. Two tests of
+# The judge, decisions and pages use only one goroutine, package locktest starts what other packages test, and the known-broken locks are copies of others with a defect. Two tests of
 # virtual time also run with the detector: it changes the order of goroutines, and histories must not depend on the order.
-RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /impls/catalog$$ -e /impls/mongo$$ \
+RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /impls/catalog$$ -e /impls/mongo$$ -e /impls/locktest$$ \
 	-e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/measure -e /internal/mutants$$ \
 	-e /internal/world/builtin$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose -e /internal/web -e /examples \
 	-e /reports -e /internal/cli -e /cmd/)
@@ -59,9 +59,9 @@ SEEDS ?= 430000
 # number.
 SOAK ?= 500
 
-soak: ## repeat trials under faults for an hour, and kill 50 runs
+soak: ## repeat trials under faults for an hour, and kill 50 runs and 50 agents
 	LOCKBENCH_SOAK=$(SOAK) go test ./internal/drive/trial -count=1 -timeout 4h -run '^TestSoak$$' -v -args -summary $(CURDIR)/docs/evidence/soak.md
-	LOCKBENCH_KILLS=50 go test ./cmd/lockbench -count=1 -timeout 1h -run '^TestKilled$$' -v
+	LOCKBENCH_KILLS=50 go test ./cmd/lockbench -count=1 -timeout 1h -run '^TestKilled(Agents)?$$' -v
 
 explore: ## explore the best locks in virtual time, for hours; docs/evidence/explored.md has the latest results
 	for lock in set-px-lua redisson redlock@five-delayed fenced; do go run ./cmd/lockbench explore --locks $$lock --seeds $(SEEDS) --out runs/explored-$$lock || exit 1; done

@@ -74,14 +74,7 @@ func Open(ctx context.Context, o Options) (_ *Coordinator, err error) {
 			return nil, err
 		}
 	}
-	identity := o.Identity
-	if identity != "" {
-		identity += " " + c.build
-	}
-	if c.journal, err = openJournal(filepath.Join(o.Dir, JournalName), identity, o.Resume); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s has no journal: the campaign is complete, or was never started", o.Dir)
-		}
+	if c.journal, err = o.journal(); err != nil {
 		return nil, err
 	}
 	if o.Remote != nil {
@@ -105,6 +98,22 @@ func Open(ctx context.Context, o Options) (_ *Coordinator, err error) {
 		c.agent, err = c.startAgent(ctx, o)
 	}
 	return c, err
+}
+
+// journal opens the journal of the campaign. Its identity includes that of the program, because another one could draw other cases.
+func (o Options) journal() (*journal, error) {
+	if o.Identity == "" {
+		return openJournal("", "", false)
+	}
+	build, err := Build()
+	if err != nil {
+		return nil, err
+	}
+	j, err := openJournal(filepath.Join(o.Dir, JournalName), o.Identity+" "+build, o.Resume)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s has no journal: the campaign is complete, or was never started", o.Dir)
+	}
+	return j, err
 }
 
 func (c *Coordinator) startAgent(ctx context.Context, o Options) (*Agent, error) {
@@ -243,8 +252,14 @@ func (c *Coordinator) do(ctx context.Context, t task) (json.RawMessage, error) {
 	}
 	w := &waiting{result: make(chan outcome, 1), seen: time.Now()}
 	c.mu.Lock()
-	c.waiting[t.Key] = w
+	twice := c.waiting[t.Key] != nil
+	if !twice {
+		c.waiting[t.Key] = w
+	}
 	c.mu.Unlock()
+	if twice {
+		return nil, fmt.Errorf("two tasks have the key %q", t.Key)
+	}
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -100,6 +100,10 @@ func TestErrors(t *testing.T) {
 	stopped := make(chan struct{})
 	c := open(t, Options{Slots: 2, Handlers: Handlers{
 		"refuse": func(context.Context, json.RawMessage) (any, error) { return nil, errors.New("refused") },
+		"sleep": func(context.Context, json.RawMessage) (any, error) {
+			time.Sleep(100 * time.Millisecond)
+			return 1, nil
+		},
 		"wait": func(ctx context.Context, _ json.RawMessage) (any, error) {
 			<-ctx.Done()
 			close(stopped)
@@ -110,6 +114,18 @@ func TestErrors(t *testing.T) {
 		if _, err := Do[int](t.Context(), c, x.kind, x.kind, 1, time.Minute); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %s", x.kind, err, x.want)
 		}
+	}
+	twice := make(chan error, 2)
+	for range 2 {
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			_, err := Do[int](ctx, c, "sleep", "the same", 1, time.Minute)
+			twice <- err
+		}()
+	}
+	if err := errors.Join(<-twice, <-twice); err == nil || !strings.Contains(err.Error(), "two tasks have the key") {
+		t.Errorf("two tasks with one key: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

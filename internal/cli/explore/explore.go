@@ -214,6 +214,8 @@ func (x *exploration) subjects(ctx context.Context) ([]explore.Subject, error) {
 		}
 		s := explore.Subject{Servers: x.servers.How, Lock: lock, Deployment: deployment, Faults: x.faults}
 		switch err := s.Refused(); {
+		case err == nil && slices.ContainsFunc(all, func(x explore.Subject) bool { return x.Lock == s.Lock && x.Deployment == s.Deployment }):
+			x.notes = append(x.notes, name+" is named twice")
 		case err == nil:
 			all = append(all, s)
 		case len(x.locks) > 0:

@@ -22,7 +22,8 @@ type Fault struct {
 	On func(usual string) string
 	// Only returns the reason why the fault does not apply to a lock, or "" if it applies. If Only is nil, the fault applies to
 	// every lock.
-	Only func(impls.Impl) string
+	Only    func(impls.Impl) string
+	Workers bool // whether the fault applies only to the workers of other programs
 	// Shape changes the parameters of the trial. It may be nil.
 	Shape func(*workloads.Params, Scene)
 	Plan  func(Scene) Plan // returns the steps of the fault; nil if the fault injects nothing

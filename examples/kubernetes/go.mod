@@ -1,0 +1,3 @@
+module lockbench/examples/kubernetes
+
+go 1.26.0
