@@ -72,7 +72,7 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	}
 	l := &fencedLock{Node: n, env: env, mint: mint, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{}}
 	l.listener = &listener{Node: n, id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
-		ready: make(chan struct{}), waiters: map[string]*waiter{}}
+		waiters: map[string]*waiter{}}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil
 }
@@ -87,7 +87,6 @@ type request struct {
 	start    time.Time
 	sent     time.Duration // time from the call of Acquire until the request was last sent
 	queued   bool          // whether the request has been sent before
-	ready    chan struct{} // closed when the process is subscribed; nil: it was when the request was last sent
 	handover time.Duration // duration of the lease after a hand-off, until the first renewal
 	lookIn   time.Duration // delay between a refusal and the next request
 	last     int64         // last fencing token at the latest refusal
@@ -110,7 +109,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if l.life.Err() != nil {
 		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, impls.ErrClosed)
 	}
-	r.ready = l.listen()
+	l.listen()
 	r.place = l.id + " " + tenDigits(r.handover)
 	var leave func()
 	r.waiter, leave = l.join(r.token)
@@ -161,12 +160,8 @@ func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	case fence = <-r.granted:
 		return fence, true
 	case <-r.look:
-	case <-r.ready: // a release before the subscription may have skipped this waiter
 	case <-timer.C:
 	case <-ctx.Done():
-	}
-	if waiting.Over(r.ready) {
-		r.ready = nil
 	}
 	select {
 	case fence = <-r.granted:

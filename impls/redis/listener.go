@@ -26,7 +26,6 @@ type listener struct {
 
 	first     sync.Once
 	receiving waiting.Group
-	ready     chan struct{} // closed when the server has confirmed the subscription
 	life      context.Context
 	end       context.CancelFunc
 
@@ -45,14 +44,8 @@ const (
 	resubscribe = 50 * time.Millisecond
 )
 
-// listen starts the subscription. It returns a channel that is closed when the server has confirmed it, or nil if it is confirmed.
-func (l *listener) listen() chan struct{} {
-	if waiting.Over(l.ready) {
-		return nil
-	}
-	l.first.Do(func() { l.receiving.Go(l.receive) })
-	return l.ready
-}
+// listen starts the subscription, unless it was started. When the server confirms it, all waiters repeat their requests.
+func (l *listener) listen() { l.first.Do(func() { l.receiving.Go(l.receive) }) }
 
 // subscribe opens a subscription and stores it in place of the previous one. If the subscription fails, the next receive
 // returns an error.
@@ -67,7 +60,7 @@ func (l *listener) subscribe() *redis.PubSub {
 }
 
 func (l *listener) receive() {
-	sub, quiet, confirmed := l.subscribe(), false, false
+	sub, quiet := l.subscribe(), false
 	for l.life.Err() == nil {
 		message, err := sub.ReceiveTimeout(l.life, quietFor)
 		var timeout net.Error
@@ -85,10 +78,6 @@ func (l *listener) receive() {
 		quiet = false
 		switch m := message.(type) {
 		case *redis.Subscription:
-			if !confirmed {
-				confirmed = true
-				close(l.ready)
-			}
 			l.lookAll() // messages published before the subscription was confirmed are lost, so each waiter repeats its request
 		case *redis.Message:
 			l.hand(m.Payload)
