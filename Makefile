@@ -1,13 +1,14 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
+.PHONY: check race test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
-# The slowest packages are tested without the race detector, and those that take long to compile with it, such as the embedded servers.
-# The judge, decisions and pages use only one goroutine, package locktest starts what other packages test, and the known-broken locks are copies of others with a defect. Two tests of
-# virtual time also run with the detector: it changes the order of goroutines, and histories must not depend on the order.
+# The slowest packages are tested without the race detector, and those that take long to compile with it, such as the embedded servers
+# and the queue (`make race` tests some of them). The judge, decisions and pages use only one goroutine, package locktest starts what
+# other packages test, and the known-broken locks are copies of others with a defect. Two tests of virtual time also run with the
+# detector: it changes the order of goroutines, and histories must not depend on the order.
 RACED = $(shell go list ./... | grep -v -e /checker -e /impls/broken$$ -e /impls/catalog$$ -e /impls/mongo$$ -e /impls/locktest$$ \
 	-e /internal/simulate/sim$$ -e /internal/simulate/explore$$ -e /internal/drive/trial$$ -e /internal/measure -e /internal/mutants$$ \
-	-e /internal/world/builtin$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose -e /internal/web -e /examples \
+	-e /internal/world/builtin$$ -e /internal/fleet$$ -e /internal/rules$$ -e /internal/world/servers -e /internal/world/stores$$ -e /internal/choose -e /internal/web -e /examples \
 	-e /reports -e /internal/cli -e /cmd/)
 
 check: ## formatting, vet, staticcheck, tests with the race detector
@@ -19,6 +20,9 @@ check: ## formatting, vet, staticcheck, tests with the race detector
 
 # The tests that take longest start first. They mostly wait, so more packages than cores run at once.
 SLOW = ./internal/drive/trial ./cmd/lockbench ./examples ./internal/simulate/explore ./internal/world/stores ./impls/catalog ./reports/selection
+
+race: ## the packages that `make check` leaves out because they take long to compile with the race detector
+	go test -race -short -timeout 20m ./internal/fleet ./impls/locktest ./impls/mongo ./internal/measure/...
 
 test: ## all tests, without the race detector
 	go test -p 3 $(SLOW) ./...

@@ -95,12 +95,12 @@ var registered struct {
 	locks []impls.Impl
 }
 
-// Register adds a lock to the table of locks. A case can then name it. The child processes of a Pool must call Register
-// too.
+// Register adds a lock to the table of locks. A case can then name it. It replaces an earlier lock with the same name. The child
+// processes of a Pool must call Register too.
 func Register(l impls.Impl) {
 	registered.Lock()
 	defer registered.Unlock()
-	registered.locks = append(registered.locks, l)
+	registered.locks = append([]impls.Impl{l}, registered.locks...)
 }
 
 func lockNamed(name string) (impls.Impl, error) {
