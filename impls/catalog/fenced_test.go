@@ -46,6 +46,21 @@ func inQueue(t *testing.T, g *servers.Group, n int64) {
 	waitUntil(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
 }
 
+// subscribed lets the process of a lock "fenced" subscribe, and returns the name of its channel.
+func subscribed(t *testing.T, l impls.Lock, g *servers.Group) (channel string) {
+	t.Helper()
+	mustRelease(t, l, mustAcquire(t, l, "first", time.Minute, time.Minute)) // an acquire that waits subscribes
+	c := raw(t, g.URLs()[0])
+	waitUntil(t, "subscribed", func() bool {
+		channels := c.PubSubChannels(t.Context(), "granted:*").Val()
+		if len(channels) > 0 {
+			channel = channels[0]
+		}
+		return len(channels) > 0
+	})
+	return channel
+}
+
 // record returns the first element of the Redis list that the lock "fenced" writes for a key. The element describes the
 // current hold. The lease of this hold is one minute.
 func record(token string, fence int64, depth int, owner string) string {
@@ -481,10 +496,10 @@ func TestFencedUnexpected(t *testing.T) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		c := raw(t, g.URLs()[0])
+		_, process, _ := strings.Cut(subscribed(t, b, g), ":")
 		h := mustAcquire(t, a, "a", 60*time.Second, 0)
 		waits := asynchronously(t.Context(), b, "b", 60*time.Second)
 		inQueue(t, g, 1)
-		_, process, _ := strings.Cut(c.PubSubChannels(t.Context(), "granted:*").Val()[0], ":")
 		entry := c.LPop(t.Context(), "k").Val()
 		c.LPush(t.Context(), "k", waiting(id("9"), process, "went"), entry)
 		start := time.Now()
@@ -503,11 +518,12 @@ func TestFencedStaleMessage(t *testing.T) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
 		c := raw(t, g.URLs()[0])
+		channel := subscribed(t, b, g)
 		h := mustAcquire(t, a, "a", time.Minute, 0)
 		waits := asynchronously(t.Context(), b, "b", time.Minute)
 		inQueue(t, g, 1)
 		token, _, _ := strings.Cut(c.LIndex(t.Context(), "k", 1).Val(), " ")
-		c.Publish(t.Context(), c.PubSubChannels(t.Context(), "granted:*").Val()[0], fmt.Sprintf("%s %d k", token, h.Fence))
+		c.Publish(t.Context(), channel, fmt.Sprintf("%s %d k", token, h.Fence))
 		select {
 		case got := <-waits:
 			t.Fatalf("%+v, though another client holds the lock", got)
