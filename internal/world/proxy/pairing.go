@@ -181,7 +181,7 @@ func (c *Conversation) cut(s *scanner, chunk []byte) iter.Seq[Part] {
 				return
 			}
 		}
-		if c.down.raw {
+		if !s.requests && s.raw { // the other direction must not read this scanner
 			c.pairing.stop()
 		}
 	}
