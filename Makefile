@@ -1,6 +1,6 @@
 # The tasks of the project. CI runs `make check`.
 
-.PHONY: check race test skipped adapters libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
+.PHONY: check race test skipped adapters manifests libraries matrix fuzz differential scenarios soak explore mutants bench run packages packages-test clean
 
 # The slowest packages are tested without the race detector, and those that take long to compile with it, such as the embedded servers
 # and the queue (`make race` tests some of them). The judge, decisions and pages use only one goroutine, package locktest starts what
@@ -36,6 +36,9 @@ FUZZ = go test -run '^$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 200x
 
 adapters: ## the worker libraries of Java and Rust and their adapters, whose first build takes minutes
 	LOCKBENCH_REQUIRE=maven,javac,cargo go test ./examples -count=1 -run 'Java|Rust|NewWorkers'
+
+manifests: ## check the manifests for Kubernetes with the types of its API, which downloads packages
+	cd examples/kubernetes && go test ./...
 
 matrix: ## test the current versions of all libraries, and those with a known defect, for hours; ARGS="--profile full"
 	-go run ./cmd/lockbench matrix --versions all $(ARGS)
