@@ -26,16 +26,17 @@ type Header struct {
 	Seed      uint64            `json:"seed,omitempty"`
 	Params    map[string]string `json:"params,omitempty"`
 
-	TTL         Nanos `json:"ttl_ns,omitempty"`       // lease that clients request
-	Bound       Nanos `json:"bound_ns,omitempty"`     // maximum time until the key of a dead holder is free, as promised by the lock; 0 means the TTL
-	BackOff     Nanos `json:"backoff_ns,omitempty"`   // maximum delay between two tries of a waiting client
-	Exact       bool  `json:"exact_try,omitempty"`    // the lock promises to refuse a try (busy) only while a client holds the key
-	Notifies    bool  `json:"notifies,omitempty"`     // whether the store notifies waiters of a release
-	ReportsLoss bool  `json:"reports_loss,omitempty"` // whether the lock reports the loss of a hold
-	CleansUp    bool  `json:"cleans_up,omitempty"`    // whether the lock removes what an abandoned acquire left in the store
-	SkipsDead   bool  `json:"skips_dead,omitempty"`   // whether a waiter whose process has ended delays no other waiter
-	ChecksLease bool  `json:"checks_lease,omitempty"` // whether the lock refuses a grant whose lease ended before the acquire returns
-	Slack       Nanos `json:"slack_ns,omitempty"`     // allowance for clock error; 0 means 1 % of the TTL + 2 ms
+	TTL         Nanos `json:"ttl_ns,omitempty"`         // lease that clients request
+	LeastGrant  Nanos `json:"least_grant_ns,omitempty"` // shortest lease that a grant of a free key may promise; 0 means that it is unknown
+	Bound       Nanos `json:"bound_ns,omitempty"`       // maximum time until the key of a dead holder is free, as promised by the lock; 0 means the TTL
+	BackOff     Nanos `json:"backoff_ns,omitempty"`     // maximum delay between two tries of a waiting client
+	Exact       bool  `json:"exact_try,omitempty"`      // the lock promises to refuse a try (busy) only while a client holds the key
+	Notifies    bool  `json:"notifies,omitempty"`       // whether the store notifies waiters of a release
+	ReportsLoss bool  `json:"reports_loss,omitempty"`   // whether the lock reports the loss of a hold
+	CleansUp    bool  `json:"cleans_up,omitempty"`      // whether the lock removes what an abandoned acquire left in the store
+	SkipsDead   bool  `json:"skips_dead,omitempty"`     // whether a waiter whose process has ended delays no other waiter
+	ChecksLease bool  `json:"checks_lease,omitempty"`   // whether the lock refuses a grant whose lease ended before the acquire returns
+	Slack       Nanos `json:"slack_ns,omitempty"`       // allowance for clock error; 0 means 1 % of the TTL + 2 ms
 
 	Marks          bool  `json:"marks,omitempty"`           // whether the history has marks; a mark is a time up to which the history is complete
 	Stall          Nanos `json:"stall_ns,omitempty"`        // longest pause of the program that recorded the history; a mark may state a longer pause

@@ -130,6 +130,7 @@ type Impl struct {
 	ExactTry       bool          // whether a try is refused (busy) only while another client holds the lock
 	Lease          time.Duration // longest lease that a test may request; 0: no limit
 	Shortest       time.Duration // shortest lease that the lock supports; 0: no limit
+	FirstLease     int           // part of the requested lease that a grant promises until the first renewal, in per cent; 0: all of it
 	Late           time.Duration // longest delay from the expiry of a lease until the store frees the lock; 0: negligible
 	BackOff        time.Duration // longest delay between two tries of a waiter
 	Fences         bool          // whether grants have fencing tokens

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ const (
 	habitOdds   = 3 // on average, one of this many iterations follows a given habit
 	mostTries   = 8
 	longestGap  = 60 * time.Millisecond // longest delay between two tries; it is so short that the judge still counts the client as waiting
-	LeastLease  = 30                    // shortest lease that an iteration requests, in per cent of Params.TTL
+	leastLease  = 30                    // shortest lease that an iteration requests, in per cent of Params.TTL
 	leastInner  = 10                    // the same for a nested acquire, whose lease may be much shorter than that of the hold
 	mostLeases  = 4                     // maximum length of a hold in leases
 	shortestTTL = 10 * time.Millisecond
@@ -51,6 +52,27 @@ const (
 
 	mostPrefixes = 100 // maximum length in digits of an owner name that is a prefix of other names
 )
+
+// LeastLease returns the shortest lease that clients request for a hold. A nested acquire may request a shorter one.
+func (w Workload) LeastLease(l impls.Impl, p Params) time.Duration {
+	if !w.Varied || !slices.Contains(p.Follows(HabitsOf(l)), VariesLease) {
+		return p.TTL
+	}
+	return leaseOf(p.TTL, leastLease)
+}
+
+// LeastGrant returns the shortest lease that a grant may promise, or 0 if that is unknown.
+func (w Workload) LeastGrant(l impls.Impl, p Params) time.Duration {
+	if l.Program != nil {
+		return 0 // a library may deduct a margin of its own from the requested lease
+	}
+	return w.LeastLease(l, p) * time.Duration(cmp.Or(l.FirstLease, 100)) / 100
+}
+
+// leaseOf returns a part of a lease, in per cent.
+func leaseOf(ttl time.Duration, percent int) time.Duration {
+	return max(ttl*time.Duration(percent)/100, shortestTTL).Truncate(time.Millisecond)
+}
 
 // drawUse returns the random values of an iteration. It draws a random number for every habit, even for habits that
 // clients do not follow.
@@ -65,10 +87,8 @@ func (c *Client) drawUse() use {
 	}
 	u.tries, u.gap = 1+r.IntN(mostTries), between(time.Millisecond, longestGap)
 	u.wait, u.idle = between(ttl/20, between(ttl/20, 2*ttl)), between(0, 2*ttl) // the nested calls of between make short waits more likely
-	part := func(least int) time.Duration {
-		return max(ttl*time.Duration(least+r.IntN(101-least))/100, shortestTTL).Truncate(time.Millisecond)
-	}
-	u.lease, u.inner = part(LeastLease), part(leastInner)
+	part := func(least int) time.Duration { return leaseOf(ttl, least+r.IntN(101-least)) }
+	u.lease, u.inner = part(leastLease), part(leastInner)
 	if !u.does[VariesLease] {
 		u.lease, u.inner = ttl, ttl
 	}

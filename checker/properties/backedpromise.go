@@ -9,8 +9,8 @@ import (
 	"lockbench/histories"
 )
 
-// backed checks that the store backs the promises of a lock. Each observation of the store during a hold must find the
-// key, with at least the promised remaining time.
+// backed checks that the store backs the promises of a lock, and that the promise is not shorter than the requested lease. Each
+// observation of the store during a hold must find the key, with at least the promised remaining time.
 //
 // A key may have several entries in the store, such as a queue of waiters. One entry that lasts long enough suffices,
 // if it belongs to the hold. It may become known only later that an entry belongs to no hold. Violations are therefore
@@ -103,6 +103,9 @@ func (x *backed) compareObservation(s *backedKey, h *projection.Hold, o sighting
 
 func (x *backed) Change(k *projection.Key, h *projection.Hold, c projection.Change) {
 	s := x.keys.Of(k)
+	if c == projection.Began {
+		x.compareRequest(k, &h.Acquire)
+	}
 	if c != projection.Closed {
 		return
 	}
@@ -127,6 +130,16 @@ func (x *backed) Change(k *projection.Key, h *projection.Hold, c projection.Chan
 		}
 	}
 	s.open = rest
+}
+
+// compareRequest compares the promise of a grant with the shortest lease that clients request. A lock may reserve the slack for
+// clock drift.
+func (x *backed) compareRequest(k *projection.Key, grant *histories.Op) {
+	least := x.Header.LeastGrant.D()
+	if grant.Validity > 0 && grant.Validity < least-x.Slack && x.countViolation() {
+		x.show(k.Name, grant.Call, grant.Return, []histories.Op{*grant}, "%s was granted %s at %s with a lease of %s only, but no client requests less than %s.",
+			grant, k.Name, grant.Return, grant.Validity, least)
+	}
 }
 
 func (s *backedKey) settle(f comparison) {

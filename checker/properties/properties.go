@@ -83,7 +83,7 @@ func All() []Property {
 			"a holder learns too late, or never, that its lease has ended, its renewal was refused, or another client holds the key",
 			func(m monitor) Judgement { return newNotices(m) }, false},
 		{"backed-promise",
-			"during a hold the store does not have the key, or has it for less than the promised time",
+			"a promise is shorter than the requested lease, or during a hold the store does not have the key, or has it for less than the promised time",
 			func(m monitor) Judgement { return &backed{monitor: m} }, false},
 	}
 }

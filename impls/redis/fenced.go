@@ -36,7 +36,7 @@ import (
 // lease. No lock on one server prevents this: only a check of the fencing token excludes the earlier holder.
 func Fenced() impls.Impl {
 	return impls.Impl{
-		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, ReportsLoss: true, SkipsDead: true, BackOff: longestLook,
+		Name: "fenced", Store: "redis", Deployment: "single", Reentrant: true, Renews: true, Notifies: true, Fences: true, ReportsLoss: true, SkipsDead: true, FirstLease: 100 / handoverPart, BackOff: longestLook,
 		Doc:    "fencing tokens that follow the clock, counted re-entrancy, renewal with a loss signal, and a fair queue with direct hand-off",
 		Expect: slices.Concat(fencedUsual(), fencedUnderFaults(), fencedForgotten(), fencedByClock()),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openFenced(env, "clock") },
@@ -96,7 +96,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, err
 	}
-	r := &request{Request: req, token: impls.Token(l.env.Rand), start: time.Now(), handover: max(req.TTL/4, time.Millisecond)}
+	r := &request{Request: req, token: impls.Token(l.env.Rand), start: time.Now(), handover: max(req.TTL/handoverPart, time.Millisecond)}
 	if req.Wait == 0 {
 		hold, err := l.ask(ctx, r)
 		if err != nil && !errors.Is(err, impls.ErrBusy) {
@@ -220,6 +220,9 @@ func (l *fencedLock) mine(key, owner string) string {
 }
 
 const longestLook = time.Second
+
+// handoverPart is the part of the requested lease that a hand-off grants until the first renewal: one in handoverPart.
+const handoverPart = 4
 
 // lookIn returns the delay before a waiter repeats its request. The delay is at most one second, an eighth of the
 // requested lease (ttl), and the holder's remaining lease (left). After a hand-off, the lease counts from the waiter's

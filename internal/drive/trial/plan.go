@@ -193,7 +193,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	return histories.Header{
 		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
 		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, CleansUp: c.Lock.CleansUp,
+		TTL: histories.Nanos(p.TTL), LeastGrant: histories.Nanos(c.Workload.LeastGrant(c.Lock, p)), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, CleansUp: c.Lock.CleansUp,
 		ChecksLease: c.Lock.ChecksLease, SkipsDead: c.Lock.SkipsDead, Notifies: c.Lock.Notifies, ReportsLoss: c.Lock.ReportsLoss && !c.Workload.Served,
 		SilentRenewals: program.SilentRenewals, WaitsInside: program.WaitsInside,
 		Expectations: c.expectations(s),

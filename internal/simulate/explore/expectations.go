@@ -20,7 +20,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 		if t.Workload.Reentrant || follows(t, workloads.Nests, workloads.TriesHeld, workloads.HoldsTwo) { // the holder's lease may expire while it waits for its second acquire
 			names = append(names, "process-pause")
 		}
-		if d > shortestLease(t)/4 { // the reply to an acquire may arrive after the lease has expired
+		if d > t.Workload.LeastLease(t.Lock, t.Params)/4 { // the reply to an acquire may arrive after the lease has expired
 			names = append(names, "pause-before-answer")
 		}
 		return names

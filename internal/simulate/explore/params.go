@@ -37,10 +37,7 @@ func (s *scene) chooseParams(seed uint64) {
 	if p.Processes = p.Clients; r.IntN(4) == 0 {
 		p.Processes = 1 + r.IntN(p.Clients)
 	}
-	p.TTL = s.lock.Granting(max(ttl, s.lock.Shortest))
-	if !s.real && also(seed, longLeases).IntN(5) == 0 { // a waiter that is not woken waits for longer
-		p.TTL = s.lock.Granting(max(4*ttl, s.lock.Shortest))
-	}
+	p.TTL = s.lock.Granting(s.chooseLease(seed))
 	p.Hold = s.randomDuration(p.TTL/200, p.TTL*7/10)
 	p.Think = s.randomDuration(time.Millisecond, p.TTL/8)
 	p.Duration = s.randomDuration(4*p.TTL, 7*p.TTL)
@@ -61,6 +58,22 @@ func (s *scene) chooseParams(seed uint64) {
 	}
 }
 
+// chooseLease chooses the requested lease. In virtual time it may be long, so that a waiter that is not woken waits for longer, or
+// so short that requests last as long. A store whose leases are whole seconds is also requested another one.
+func (s *scene) chooseLease(seed uint64) time.Duration {
+	lease, r := max(ttl, s.lock.Shortest), also(seed, limits)
+	switch {
+	case s.real && s.lock.Shortest > 0 && r.IntN(3) == 0:
+		lease += time.Duration(1+r.IntN(999)) * time.Millisecond
+	case s.real:
+	case also(seed, longLeases).IntN(5) == 0:
+		lease = max(4*ttl, s.lock.Shortest)
+	case r.IntN(8) == 0:
+		lease = max(time.Duration(20+r.IntN(41))*time.Millisecond, s.lock.Shortest)
+	}
+	return lease
+}
+
 // choice identifies a choice that was added later.
 type choice uint64
 
@@ -71,6 +84,7 @@ const (
 	cancelledContext
 	localNames
 	moreStaged
+	limits
 )
 
 // also returns a separate source of random numbers for a choice. The other choices of a seed thus stay the same.

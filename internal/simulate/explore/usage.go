@@ -2,7 +2,6 @@ package explore
 
 import (
 	"slices"
-	"time"
 
 	"lockbench/histories"
 	"lockbench/impls"
@@ -19,14 +18,6 @@ func follows(t sim.Trial, habits ...workloads.Habit) bool {
 	}
 	have := t.Params.Follows(workloads.HabitsOf(t.Lock))
 	return slices.ContainsFunc(habits, func(h workloads.Habit) bool { return slices.Contains(have, h) })
-}
-
-// shortestLease returns the shortest lease that a client of the trial requests.
-func shortestLease(t sim.Trial) time.Duration {
-	if follows(t, workloads.VariesLease) {
-		return t.Params.TTL * workloads.LeastLease / 100
-	}
-	return t.Params.TTL
 }
 
 // resembles returns the names of the faults that the clients' use of the lock resembles. If clients hold a lock that

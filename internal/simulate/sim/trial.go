@@ -262,7 +262,8 @@ func (t Trial) header() histories.Header {
 	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.On(), Workload: t.Workload.Name, Fault: t.Fault,
 		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
 		Params:       map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
-		ObservedStep: histories.Nanos(leaseStep), TTL: histories.Nanos(p.TTL), BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry, CleansUp: t.Lock.CleansUp,
+		ObservedStep: histories.Nanos(leaseStep), TTL: histories.Nanos(p.TTL), LeastGrant: histories.Nanos(t.Workload.LeastGrant(t.Lock, p)),
+		BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry, CleansUp: t.Lock.CleansUp,
 		ChecksLease: t.Lock.ChecksLease, SkipsDead: t.Lock.SkipsDead, Notifies: t.Lock.Notifies, ReportsLoss: t.Lock.ReportsLoss,
 		Expectations: expected}
 }
