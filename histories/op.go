@@ -125,6 +125,9 @@ const (
 	Interrupted int64 = 4
 )
 
+// Working is like Lossless, but the client itself is not paused: it works under the lock for longer.
+const Working int64 = 7
+
 // Replicas is the Value of a fault that affects only replicas. The primary keeps its data.
 const Replicas int64 = 5
 

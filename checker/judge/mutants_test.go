@@ -115,6 +115,8 @@ var mutants = slices.Concat(answerMutants, []mutant{
 	{"recovery.go", "asking-v.asked <= x.Bound", "false"},
 	{"recovery.go", "h.Granted-v.asked <= x.Bound", "false"},
 	{"recovery.go", "h.Granted-v.asked <= x.Bound", "true"},
+	{"disturbance.go", "op.Value == histories.Lossless", "op.Value == histories.Lossless || op.Value > histories.Killed"},
+	{"disturbance.go", "op.Value == histories.Working", "false"},
 	{"backedpromise.go", "grant.Validity > 0 && grant.Validity < least-x.Slack", "false"},
 	{"backedpromise.go", "grant.Validity > 0 && grant.Validity < least-x.Slack", "grant.Validity < least-x.Slack"},
 	{"backedpromise.go", "grant.Validity > 0 && grant.Validity < least-x.Slack", "grant.Validity > 0 && grant.Validity < least"},

@@ -72,7 +72,7 @@ func (f *Facts) Fault(ev histories.Event) {
 		pause := op.Value == histories.Lossless
 		delay := op.Value == histories.Delayed
 		cancelled := op.Value == histories.Interrupted
-		lossless := pause || delay || cancelled
+		lossless := pause || delay || cancelled || op.Value == histories.Working
 		event := f.killed(op)
 		if !lossless && !event {
 			f.losses++

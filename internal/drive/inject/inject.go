@@ -317,8 +317,10 @@ func (s *step) begin() (told func(error)) {
 		op.Value = histories.Killed
 	case faults.Abandon:
 		op.Value = histories.Gone
-	case faults.Stall, faults.Pause:
+	case faults.Pause:
 		op.Value = histories.Lossless
+	case faults.Stall:
+		op.Value = histories.Working
 	case faults.Delay:
 		op.Value = histories.Delayed
 	case faults.GiveUp, faults.Interrupt:

@@ -38,6 +38,6 @@ func holderBehind(s *scene) faults.Plan {
 	s.params.Duration += work
 	p.Steps = []faults.Step{
 		{Name: "client-clock-back", When: when, Do: faults.Action{Verb: faults.ClientJump, By: -s.uniqueDuration(s.percent(lease, 100, 300))}},
-		{Name: "client-clock-back", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}}}
+		{Name: "client-clock-back", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}, For: work}}
 	return p
 }
