@@ -89,7 +89,7 @@ func register(ctx context.Context, w choice.Worker, on choice.Servers, params ma
 			own.Name, pace.Start.Round(100*time.Millisecond), pace.Ping.Round(time.Millisecond), *jobs, own.Shortest))
 	}
 	if why := own.Program.FixedClock; why != "" {
-		notes = append(notes, "client-clock-forward and client-clock-back are left out: "+why)
+		notes = append(notes, "client-clock-forward, client-clock-back and client-clock-drift are left out: "+why)
 	}
 	explore.Register(own)
 	return own, notes, nil

@@ -155,6 +155,8 @@ const (
 
 	// ClientJump sets the wall clock of a process forward by Action.By. A negative value sets it back.
 	ClientJump Verb = "client-jump"
+	// ClientDrift makes the wall clock of a process gain Action.By per second. A negative value slows it.
+	ClientDrift Verb = "client-drift"
 
 	// Interrupt makes a client cancel its release after Action.Wait. The command that triggers the step is delayed by
 	// Action.By. The release has an unknown outcome.
@@ -294,13 +296,19 @@ const UsualTTL = 800 * time.Millisecond
 // OnItsWay reports whether an action affects a single command or reply on its way through the network.
 func OnItsWay(v Verb) bool { return v == GiveUp || v == Interrupt || v == Delay || v == Lose }
 
+// MovesClientClock reports whether an action changes the wall clock of a process.
+func MovesClientClock(v Verb) bool { return v == ClientJump || v == ClientDrift }
+
+// IsDrift reports whether an action changes the rate of a clock. Its Action.By is a rate.
+func IsDrift(v Verb) bool { return v == Drift || v == ClientDrift }
+
 // Kind returns Servers if any step affects servers. If not, it returns Network if any step affects the network. Otherwise it
 // returns Clients.
 func (p Plan) Kind() Kind {
 	kind := Clients
 	for _, s := range p.Steps {
 		switch s.Do.Verb {
-		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill, Exit, ClientJump:
+		case Stall, Abandon, GiveUp, Interrupt, Pause, Kill, Exit, ClientJump, ClientDrift:
 		case Delay, Lose, Cut, Slow, Mute, Reset:
 			kind = Network
 		default:

@@ -357,7 +357,7 @@ func (s *step) victims() []int32 {
 	switch s.Do.Verb {
 	case faults.Stall, faults.Abandon, faults.GiveUp, faults.Interrupt, faults.Delay, faults.Lose:
 		return []int32{s.Do.Client}
-	case faults.Pause, faults.Kill, faults.Exit, faults.Cut, faults.Reset, faults.ClientJump:
+	case faults.Pause, faults.Kill, faults.Exit, faults.Cut, faults.Reset, faults.ClientJump, faults.ClientDrift:
 		return s.in.world.ClientsOf(s.Do.Process)
 	}
 	return []int32{histories.Harness}

@@ -7,6 +7,7 @@ import (
 
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/inject"
+	"lockbench/internal/drive/workers"
 	"lockbench/internal/world/servers"
 )
 
@@ -78,6 +79,35 @@ func (w *world) moveClocks(ctx context.Context, a faults.Action) error {
 		errs = append(errs, w.processes[i].MoveClock(ctx, a.By))
 	}
 	return errors.Join(errs...)
+}
+
+// driftClocks changes the rate of the wall clocks of processes. The effect is verified at its end.
+func (w *world) driftClocks(ctx context.Context, a faults.Action) (inject.Effect, error) {
+	var errs []error
+	var stops []func() error
+	for _, i := range w.affected(a) {
+		p := w.processes[i]
+		if p.Ended() { // an earlier step has killed it
+			errs = append(errs, fmt.Errorf("%w: process %d has ended", inject.ErrNoVictim, i))
+			continue
+		}
+		stop, err := p.DriftClock(ctx, a.By)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		stops = append(stops, func() error {
+			err := stop()
+			switch {
+			case p.Ended(): // a later step has killed it
+				return nil
+			case errors.Is(err, workers.ErrBriefDrift):
+				return fmt.Errorf("%w: %w", inject.ErrNoVictim, err)
+			}
+			return err
+		})
+	}
+	return effectOf(stops), errors.Join(errs...)
 }
 
 // callAll calls all functions and joins their errors.

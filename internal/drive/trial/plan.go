@@ -263,7 +263,7 @@ func (c Cell) refusedStep(a faults.Action) error {
 		return fmt.Errorf("%s is supported for Redis only", a.Verb)
 	}
 	switch a.Verb {
-	case faults.ClientJump:
+	case faults.ClientJump, faults.ClientDrift:
 		if why := faults.FixedClock(c.Lock); why != "" {
 			return fmt.Errorf("%s: %s", a.Verb, why)
 		}

@@ -98,7 +98,7 @@ func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
 // fill connects the worker process of the seat to the servers of a trial. It starts the process unless it is running.
 func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	asked := t.group.Front()
-	moves := x != s.fresh && slices.Contains(t.verbs(), faults.ClientJump)
+	moves := x != s.fresh && slices.ContainsFunc(t.verbs(), faults.MovesClientClock)
 	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil || moves && x.process != nil && !x.process.HasClock() {
 		if err := errors.Join(x.endWorker(), x.unlink()); err != nil {
 			return err

@@ -64,6 +64,8 @@ func (w *world) Do(ctx context.Context, a faults.Action) (inject.Effect, error) 
 		return w.stop(a)
 	case faults.ClientJump:
 		return inject.Effect{}, w.moveClocks(ctx, a)
+	case faults.ClientDrift:
+		return w.driftClocks(ctx, a)
 	case faults.Empty, faults.ForgetScripts, faults.ReadOnly, faults.Full:
 		return w.enter(ctx, a)
 	}

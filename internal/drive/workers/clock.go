@@ -95,33 +95,92 @@ func (p *Process) ClockMoved() bool {
 // MoveClock moves the wall clock of the process forward, or back if by is negative. It returns an error unless the process itself
 // then states the moved time.
 func (p *Process) MoveClock(ctx context.Context, by time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
-	defer cancel()
 	before, err := p.ahead(ctx)
 	if err != nil {
 		return err
 	}
+	if err := p.addToClock(by); err != nil {
+		return err
+	}
+	return p.verifyClock(ctx, before+by)
+}
+
+// addToClock moves the wall clock of the process, without verifying the move.
+func (p *Process) addToClock(by time.Duration) error {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.clock == nil {
-		p.mu.Unlock()
 		return errors.New("the process was started without a clock that can be moved, or has ended")
 	}
 	p.clock.Add(by)
 	p.moved = true
-	p.mu.Unlock()
-	after, err := p.ahead(ctx)
+	return nil
+}
+
+// verifyClock returns an error unless the wall clock of the process is ahead of the machine's clock by the given time.
+func (p *Process) verifyClock(ctx context.Context, want time.Duration) error {
+	ahead, err := p.ahead(ctx)
 	if err != nil {
 		return err
 	}
-	if off := after - before - by; off.Abs() > clockTolerance {
+	if off := ahead - want; off.Abs() > clockTolerance {
 		return errors.New("its time did not change: it does not read the clock with the C library, for example because it is statically linked")
 	}
 	return nil
 }
 
+// ErrBriefDrift is returned if a clock has gained too little for the change to be verified.
+var ErrBriefDrift = errors.New("the clock drifted too briefly to be verified")
+
+// driftStep is the time between two small moves of a drifting clock.
+const driftStep = time.Millisecond
+
+// DriftClock makes the wall clock of the process gain the given time in each second. A negative time slows the clock. The function
+// stop ends the drift. It returns an error unless the process itself then states the time that was gained.
+func (p *Process) DriftClock(ctx context.Context, perSecond time.Duration) (stop func() error, err error) {
+	before, err := p.ahead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	drifting, end := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	var gained time.Duration
+	go func() { done <- p.drift(drifting, perSecond, &gained) }()
+	return func() error {
+		end()
+		if err := <-done; err != nil {
+			return err
+		}
+		if gained.Abs() <= 2*clockTolerance {
+			return fmt.Errorf("%w: it gained %v", ErrBriefDrift, gained)
+		}
+		return p.verifyClock(context.Background(), before+gained)
+	}, nil
+}
+
+// drift moves the clock in small steps until ctx is done, or until the process has ended.
+func (p *Process) drift(ctx context.Context, perSecond time.Duration, gained *time.Duration) error {
+	tick := time.NewTicker(driftStep)
+	defer tick.Stop()
+	for start := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		due := time.Duration(time.Since(start).Seconds() * float64(perSecond))
+		if err := p.addToClock(due - *gained); err != nil {
+			return err
+		}
+		*gained = due
+	}
+}
+
 // ahead returns how far the wall clock of the process is ahead of the machine's clock. The answer must be quick, because it is
 // compared with the time of the request.
 func (p *Process) ahead(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
+	defer cancel()
 	for {
 		asked := time.Now()
 		line, err := p.call(ctx, worker.Request{Do: "ping", Time: true}, 0)

@@ -27,7 +27,8 @@ var phrases = map[faults.Verb]phrase{
 	faults.Kill:    {"{process} is killed", ""},
 	faults.Exit:    {"the main function of {process} ends without a release", ""},
 
-	faults.ClientJump: {"the clock of {process} jumps {by} {forward}", ""},
+	faults.ClientJump:  {"the clock of {process} jumps {by} {forward}", ""},
+	faults.ClientDrift: {"the clock of {process} {gains} {by} in each second", "the clock of {process} runs at its usual speed again"},
 
 	faults.Delay: {"{passing} is delayed by {by}", "{passing} is delivered"},
 	faults.Lose:  {"{passing} is lost, and its connection {silent}", ""},

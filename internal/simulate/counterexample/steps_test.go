@@ -48,7 +48,7 @@ var magnitudes = map[faults.Verb][]string{
 	faults.Stall: {"client 1", "1.23 s", "800 ms"}, faults.Abandon: {"client 1"}, faults.GiveUp: {"70 ms", "1.23 s"},
 	faults.Pause: {"process 1", "340 ms"}, faults.Kill: {"process 1"}, faults.Delay: {"1.23 s", "client 1's acquire"}, faults.Lose: {"client 1's acquire"},
 	faults.Cut: {"process 1", "340 ms"}, faults.Slow: {"1.23 s", "340 ms"}, faults.Mute: {"process 1"},
-	faults.Restart: {"1.23 s", "an empty memory"}, faults.Freeze: {"340 ms"}, faults.Jump: {"1.23 s forward"}, faults.Drift: {"gains 1.23 s"},
+	faults.Restart: {"1.23 s", "an empty memory"}, faults.Freeze: {"340 ms"}, faults.Jump: {"1.23 s forward"}, faults.Drift: {"gains 1.23 s"}, faults.ClientDrift: {"gains 1.23 s"},
 	faults.Unlink: {"replica 2"}, faults.Failover: {"replica 2"},
 	faults.Interrupt: {"client 1", "70 ms", "1.23 s"}, faults.Reset: {"process 1"}, faults.ReadOnly: {"340 ms"}, faults.Full: {"340 ms"},
 }

@@ -136,7 +136,7 @@ func fill(cells []rune, from, to int, mark rune) {
 
 func (t *timeline) fault(cells []rune, f *fault) {
 	to := f.To
-	if f.To == histories.StillOpen && slices.Contains([]faults.Verb{faults.Pause, faults.Cut, faults.Slow, faults.Mute, faults.Freeze, faults.Drift, faults.Down}, f.Do.Verb) {
+	if f.To == histories.StillOpen && slices.Contains([]faults.Verb{faults.Pause, faults.Cut, faults.Slow, faults.Mute, faults.Freeze, faults.Drift, faults.ClientDrift, faults.Down}, f.Do.Verb) {
 		to = histories.Forever
 	}
 	first, last := t.column(f.From), t.column(to)

@@ -41,3 +41,30 @@ func holderBehind(s *scene) faults.Plan {
 		{Name: "client-clock-back", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}, For: work}}
 	return p
 }
+
+// fastWaiter returns a plan in which the clock of a waiter runs at several times its speed while another client holds the lock. The
+// waiter must not take the lock over.
+func fastWaiter(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(2))
+	lease := s.params.TTL
+	s.params.Hold = s.percent(lease, 60, 80)
+	s.params.Duration = 3 * lease
+	p.Steps = []faults.Step{{Name: "client-clock-drift", When: firstGrant(0),
+		Do: faults.Action{Verb: faults.ClientDrift, Process: 1, By: s.randomDuration(time.Second, 4*time.Second)}, For: s.uniqueDuration(2 * lease)}}
+	return p
+}
+
+// slowHolder returns a plan in which the clock of a client runs slowly from its acquire on. It works for longer than its lease, and
+// must not rely on the lease for that long.
+func slowHolder(s *scene) faults.Plan {
+	p := s.inTurn(2 + s.rand.IntN(2))
+	lease := s.params.TTL
+	s.params.Hold = s.percent(lease, 40, 65)
+	work := s.percent(lease, 120, 200)
+	s.params.Duration = 3*lease + work
+	p.Steps = []faults.Step{
+		{Name: "client-clock-drift", When: faults.Trigger{At: workloads.Moment{Point: workloads.Asking}},
+			Do: faults.Action{Verb: faults.ClientDrift, By: -s.randomDuration(300*time.Millisecond, 900*time.Millisecond)}, For: s.uniqueDuration(work + lease)},
+		{Name: "client-clock-drift", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}, For: work}}
+	return p
+}

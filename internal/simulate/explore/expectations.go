@@ -66,7 +66,7 @@ func kinds(s faults.Step, t sim.Trial) []string {
 		if s.Do.Waiter {
 			return nil // no built-in fault affects a waiter; see implied
 		}
-	case faults.Jump, faults.Drift, faults.ClientJump:
+	case faults.Jump, faults.Drift, faults.ClientJump, faults.ClientDrift:
 		return clockKinds(s.Do, t)
 	}
 	return kindsOf[s.Do.Verb]
@@ -79,9 +79,9 @@ const allowedDrift = 19 * time.Millisecond
 // clockKinds returns the names of the built-in faults that correspond to a change of the clocks of servers or of a client.
 func clockKinds(a faults.Action, t sim.Trial) []string {
 	switch {
-	case a.Verb == faults.ClientJump && a.By < 0:
+	case faults.MovesClientClock(a.Verb) && a.By < 0:
 		return []string{"client-clock-back"}
-	case a.Verb == faults.ClientJump:
+	case faults.MovesClientClock(a.Verb):
 		return []string{"client-clock-forward"}
 	case a.By < 0:
 		return []string{"clock-back"}

@@ -205,7 +205,7 @@ func (c Case) Scaled(by float64) Case {
 		*d = time.Duration(float64(*d) * by)
 	}
 	for i, s := range c.Plan.Steps {
-		if s.Do.Verb == faults.Drift {
+		if faults.IsDrift(s.Do.Verb) {
 			scaled.Plan.Steps[i].Do.By = s.Do.By
 		}
 	}

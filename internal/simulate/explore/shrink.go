@@ -290,7 +290,7 @@ func (s *shrinker) plainTimes() {
 		for n := range timesOf(&s.Plan.Steps[i]) {
 			step := &s.Plan.Steps[i]
 			have := timesOf(step)[n]
-			if *have == 0 || step.Do.Verb == faults.Drift && have == &step.Do.By {
+			if *have == 0 || faults.IsDrift(step.Do.Verb) && have == &step.Do.By {
 				continue
 			}
 			sign := cmp.Compare(*have, 0)

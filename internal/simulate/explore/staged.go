@@ -49,10 +49,14 @@ var realStages = []stage{
 	{name: "cancelled-acquire", fits: (*scene).cancelsInQueue, make: cancelledInQueue},
 	{name: "cancelled-acquire", fits: (*scene).cancelsInQueue, make: cancelledInQueue},
 	{name: "slow-network", make: heldBack},
+	{name: "slow-network", fits: (*scene).hasSessions, make: heldBack}, // an acquire by a session has several requests
+	{name: "slow-network", fits: (*scene).hasSessions, make: heldBack},
 	{name: "slow-network", fits: (*scene).hasSessions, make: heldBack},
 	{name: "session-kill", fits: (*scene).endsSilently, make: silentlyEnded},
 	{name: "client-clock-forward", fits: (*scene).movesClocks, make: waiterAhead},
 	{name: "client-clock-back", fits: (*scene).movesClocks, make: holderBehind},
+	{name: "client-clock-drift", fits: (*scene).movesClocks, make: fastWaiter},
+	{name: "client-clock-drift", fits: (*scene).movesClocks, make: slowHolder},
 }
 
 // staged returns the plan of a random sequence of events. It changes the workload and the parameters accordingly.

@@ -45,6 +45,7 @@ func makers() []maker {
 		{name: "server-pause", verb: faults.Freeze, nodes: 2, lasts: true},
 		{name: "clock-forward", verb: faults.Jump, nodes: 2, by: (*scene).durationNearLease},
 		{name: "clock-back", verb: faults.Jump, nodes: 2, by: func(s *scene) time.Duration { return -s.durationNearLease() }},
+		{name: "client-clock-drift", on: "clock", verb: faults.ClientDrift, make: clientDrifting},
 		{name: "clock-drift", only: "virtual", verb: faults.Drift, make: drifting},
 		{name: "eviction", on: "one", verb: faults.Evict, nodes: 1},
 		{name: "failover", on: "replica", verb: faults.Failover, make: failover},
@@ -122,6 +123,16 @@ func minorityDown(s *scene, _ int32) []faults.Step {
 		return nil
 	}
 	return []faults.Step{{Do: faults.Action{Verb: faults.Down, Nodes: nodes}}}
+}
+
+// clientDrifting returns a step in which the wall clock of a process runs fast or slow. It gains or loses enough for the change to be
+// verified at the end.
+func clientDrifting(s *scene, c int32) []faults.Step {
+	by := s.randomDuration(200*time.Millisecond, time.Second)
+	if s.chance(50) {
+		by = -by / 2
+	}
+	return []faults.Step{{Do: faults.Action{Verb: faults.ClientDrift, Process: s.processOf(c), By: by}, For: s.uniqueDuration(2 * max(s.durationNearLease(), s.params.TTL))}}
 }
 
 func drifting(s *scene, _ int32) []faults.Step {
