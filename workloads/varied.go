@@ -64,7 +64,7 @@ func (w Workload) LeastLease(l impls.Impl, p Params) time.Duration {
 // LeastGrant returns the shortest lease that a grant may promise, or 0 if that is unknown.
 func (w Workload) LeastGrant(l impls.Impl, p Params) time.Duration {
 	if l.Program != nil {
-		return 0 // a library may deduct a margin of its own from the requested lease
+		return 0 // a library may deduct a margin from the requested lease
 	}
 	return w.LeastLease(l, p) * time.Duration(cmp.Or(l.FirstLease, 100)) / 100
 }
