@@ -56,9 +56,10 @@ type fencedLock struct {
 	mint    string // source of new fencing tokens: "clock" or "count"
 	running waiting.Group
 
-	mu   sync.Mutex // guards the fields below; never held across a command
-	held map[string]*lease.Lease
-	last map[ownedKey]*lease.Lease // latest hold by owner and key
+	mu        sync.Mutex // guards the fields below; never held across a command
+	held      map[string]*lease.Lease
+	last      map[ownedKey]*lease.Lease // latest hold by owner and key
+	releasing map[string]bool           // tokens of holds whose release is in flight
 }
 
 var _ impls.Prober = (*fencedLock)(nil) // fencedLock overrides Node.Probe
@@ -70,7 +71,7 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &fencedLock{Node: n, env: env, mint: mint, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{}}
+	l := &fencedLock{Node: n, env: env, mint: mint, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{}, releasing: map[string]bool{}}
 	l.listener = &listener{Node: n, id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
 		waiters: map[string]*waiter{}}
 	l.life, l.end = context.WithCancel(context.Background())
@@ -288,13 +289,15 @@ func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
 	return nil
 }
 
-// unexpected handles a grant message if no waiter has the token. It releases the grant unless this process has the hold.
+// unexpected handles a grant message if no waiter has the token. It releases the grant unless this process has the hold or is
+// releasing it. The message may arrive that late if the waiter has the grant from the reply to a repeated request. A second release
+// could reach the server first, and the caller's own release would then be refused.
 func (l *fencedLock) unexpected(key, token string) {
 	l.mu.Lock()
-	_, mine := l.held[token]
+	mine := l.held[token] != nil || l.releasing[token]
 	l.mu.Unlock()
 	if mine {
-		return // the waiter already has the grant, from the reply to a repeated request
+		return
 	}
 	l.running.Go(func() {
 		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)
@@ -315,9 +318,11 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	last := h != nil && h.Depth == 0
 	if last {
 		l.drop(h)
+		l.releasing[g.Token] = true
 	}
 	l.mu.Unlock()
 	if last {
+		defer l.endRelease(g.Token)
 		h.End()
 	}
 	err := l.release(ctx, g.Key, g.Token, "")
@@ -329,6 +334,13 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 		return nil
 	}
 	return again
+}
+
+// endRelease records that the release of a token is no longer in flight.
+func (l *fencedLock) endRelease(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.releasing, token)
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
