@@ -56,11 +56,11 @@ func faultNamed(name string) faults.Fault {
 	return faults.All()[slices.IndexFunc(faults.All(), func(f faults.Fault) bool { return f.Name == name })]
 }
 
-// clientDrift is a fault that only the search injects: the clock of a waiter runs at five times its speed while another client holds
+// clientDrift is a fault that only the search injects: the clock of a waiter runs at twenty times its speed while another client holds
 // the lock.
 var clientDrift = faults.Fault{Name: "client-clock-drift", Kind: faults.Clients, Workers: true, Plan: func(s faults.Scene) faults.Plan {
 	return faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}},
-		Do: faults.Action{Verb: faults.ClientDrift, Process: 1, By: 4 * time.Second}, For: 3 * s.TTL}}}
+		Do: faults.Action{Verb: faults.ClientDrift, Process: 1, By: 20 * time.Second}, For: 3 * s.TTL}}}
 }}
 
 // TestClientClockNeedsLibrary checks that a change of the clock is refused if the process does not read the changed clock.
