@@ -23,11 +23,14 @@ func TestKilledAgents(t *testing.T) {
 	}
 	dir := t.TempDir()
 	search := []string{"explore", "--locks", "set-px-lua", "--seeds", strconv.Itoa(100 * kills), "--counterexamples", "1", "--json"}
+	began := time.Now()
 	alone := execute(t, dir, append(search, "--out", "alone")...)
 	want, err := alone.wait()
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("without agents: %s", time.Since(began).Round(time.Millisecond))
+	began = time.Now()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +58,10 @@ func TestKilledAgents(t *testing.T) {
 	if journal == nil {
 		t.Error("the search ended before the kills did")
 	}
+	t.Logf("with kills: %s", time.Since(began).Round(time.Millisecond))
+	began = time.Now()
 	got, err := coordinator.wait()
+	t.Logf("after the last kill: %s", time.Since(began).Round(time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ type Agent struct {
 // campaign is a campaign as an agent knows it.
 type campaign struct {
 	seen  time.Time
+	over  bool            // whether its coordinator has ended it, and is not only silent
 	ctx   context.Context // of its tasks
 	ended func()
 }
@@ -142,7 +143,7 @@ func (a *Agent) hear(m *nats.Msg) {
 	c := a.campaigns[id]
 	switch {
 	case string(m.Data) != "ended":
-		if c == nil {
+		if c == nil || c.ctx.Err() != nil { // it was resumed
 			ctx, ended := context.WithCancel(context.Background())
 			c = &campaign{ctx: ctx, ended: ended}
 			a.campaigns[id] = c
@@ -150,15 +151,24 @@ func (a *Agent) hear(m *nats.Msg) {
 		c.seen = time.Now()
 	case c != nil:
 		c.ended()
-		c.seen = time.Time{} // its other tasks are not begun
+		c.over, c.seen = true, time.Time{} // its other tasks are not begun
 	}
+}
+
+// isOver reports whether the coordinator has ended a campaign.
+func (a *Agent) isOver(c *campaign) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return c.over
 }
 
 // slot runs one task after the other until ctx ends.
 func (a *Agent) slot(ctx context.Context) {
+	var queue jetstream.Consumer
 	for ctx.Err() == nil {
-		m, err := a.next(ctx)
+		m, err := a.next(ctx, &queue)
 		if err != nil {
+			queue = nil
 			select { // the connection is being restored, or the queue does not exist yet
 			case <-time.After(beatInterval):
 			case <-ctx.Done():
@@ -171,17 +181,20 @@ func (a *Agent) slot(ctx context.Context) {
 	}
 }
 
-// next waits a few seconds for a task. It returns nil if no task came.
-func (a *Agent) next(ctx context.Context) (jetstream.Msg, error) {
-	looking, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	queue, err := a.js.Consumer(looking, stream, consumerName(a.build))
-	if err != nil {
-		return nil, err
+// next waits a few seconds for a task. It returns nil if no task came. It looks the queue up unless that was done before.
+func (a *Agent) next(ctx context.Context, queue *jetstream.Consumer) (jetstream.Msg, error) {
+	if *queue == nil {
+		looking, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		found, err := a.js.Consumer(looking, stream, consumerName(a.build))
+		if err != nil {
+			return nil, err
+		}
+		*queue = found
 	}
 	waiting, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	batch, err := queue.Fetch(1, jetstream.FetchContext(waiting))
+	batch, err := (*queue).Fetch(1, jetstream.FetchContext(waiting))
 	if err != nil {
 		return nil, err
 	}
@@ -210,24 +223,18 @@ func (a *Agent) run(ctx context.Context, m jetstream.Msg) {
 	working, cancel := context.WithTimeout(of.ctx, t.Limit)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	done := make(chan struct{})
-	var alive sync.WaitGroup
-	alive.Go(func() { keep(m, done) })
+	taken := a.keep(m)
 	o := a.handle(working, m, t)
 	switch {
 	case ctx.Err() != nil && working.Err() != nil:
-		_ = m.Nak() // for another agent
+		taken.hand(ctx)
 	case of.ctx.Err() != nil:
-		_ = m.Term()
+		taken.end(jetstream.Msg.Term)
+	case a.deliver(of, t, o) == nil:
+		taken.end(jetstream.Msg.Ack)
 	default:
-		if a.deliver(t, o) == nil {
-			_ = m.Ack()
-		} else {
-			_ = m.Nak()
-		}
+		taken.end(jetstream.Msg.Nak)
 	}
-	close(done)
-	alive.Wait()
 }
 
 // begin notes that a task is running. It returns nil if its campaign has ended or is silent.
@@ -241,7 +248,7 @@ func (a *Agent) begin(ctx context.Context, t task) *campaign {
 			return c
 		}
 		a.mu.Unlock()
-		if c != nil || waited > 3*beatInterval || ctx.Err() != nil {
+		if waited > 3*beatInterval || ctx.Err() != nil { // until then, a heartbeat of a new or resumed campaign arrives
 			return nil
 		}
 		time.Sleep(beatInterval / 10)
@@ -253,18 +260,6 @@ func (a *Agent) end(t task) {
 	defer a.mu.Unlock()
 	delete(a.running, running(t.Campaign, t.Key))
 	a.done++
-}
-
-// keep reports to the queue that the task is still running, until done is closed.
-func keep(m jetstream.Msg, done <-chan struct{}) {
-	for {
-		select {
-		case <-time.After(agentLease / 4):
-			_ = m.InProgress()
-		case <-done:
-			return
-		}
-	}
 }
 
 // handle runs the handler of a task.
@@ -289,15 +284,15 @@ func (a *Agent) handle(ctx context.Context, m jetstream.Msg, t task) outcome {
 	return o
 }
 
-// deliver sends a result until the coordinator has stored it, or has been silent for campaignLease.
-func (a *Agent) deliver(t task, o outcome) error {
+// deliver sends a result until the coordinator has stored it. It waits for a coordinator that is started again.
+func (a *Agent) deliver(of *campaign, t task, o outcome) error {
 	packed, err := pack(o, a.conn.MaxPayload())
 	if err != nil {
 		if packed, err = pack(outcome{Key: t.Key, Agent: a.name, Error: err.Error()}, a.conn.MaxPayload()); err != nil {
 			return err
 		}
 	}
-	for until := time.Now().Add(campaignLease); time.Now().Before(until); {
+	for until := time.Now().Add(deliverTimeout); time.Now().Before(until) && !a.isOver(of); {
 		if _, err := a.conn.Request(resultSubject(t.Campaign), packed, callTimeout); err == nil {
 			return nil
 		}

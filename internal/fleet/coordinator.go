@@ -63,7 +63,7 @@ type waiting struct {
 
 // Open opens a queue and starts the agent of this process.
 func Open(ctx context.Context, o Options) (_ *Coordinator, err error) {
-	c := &Coordinator{options: o, id: newID(), build: localBuild, agents: map[string]*member{}, waiting: map[string]*waiting{}, changed: make(chan struct{})}
+	c := &Coordinator{options: o, build: localBuild, agents: map[string]*member{}, waiting: map[string]*waiting{}, changed: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close(false))
@@ -77,6 +77,7 @@ func Open(ctx context.Context, o Options) (_ *Coordinator, err error) {
 	if c.journal, err = o.journal(); err != nil {
 		return nil, err
 	}
+	c.id = c.journal.id
 	if o.Remote != nil {
 		c.conn, err = o.Remote.connect("lockbench coordinator")
 	} else if c.server, err = startServer(o.Listen, o.Dir); err == nil {
@@ -90,6 +91,9 @@ func Open(ctx context.Context, o Options) (_ *Coordinator, err error) {
 	}
 	if err := createQueue(ctx, c.js, c.build); err != nil {
 		return nil, fmt.Errorf("create the queue: %w", plain(err))
+	}
+	if o.Resume {
+		c.purge() // what the earlier coordinator left in the servers' queue; each task is put into it again
 	}
 	if err := c.listen(); err != nil {
 		return nil, err
@@ -163,21 +167,23 @@ func (c *Coordinator) listen() error {
 // beat sends a heartbeat. An error is ignored, because the next one follows.
 func (c *Coordinator) beat() { _ = c.conn.Publish(beatSubject(c.id), []byte("alive")) }
 
-// receive stores a result and confirms it to the agent. A second result of a task is confirmed and ignored.
+// receive stores a result and confirms it to the agent. It also stores the result of a task that Do has not asked for yet: an
+// agent ran it while the campaign had no coordinator. A second result of a task is confirmed and ignored.
 func (c *Coordinator) receive(m *nats.Msg) {
 	var o outcome
-	if err := unpack(m.Data, &o); err != nil {
+	if err := unpack(m.Data, &o); err != nil || o.Key == "" {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w := c.waiting[o.Key]; w != nil {
-		if o.Error == "" {
-			if err := c.journal.add(o.Key, o.Result); err != nil {
-				c.failed = fmt.Errorf("write the journal: %w", err)
-				o.Error = c.failed.Error()
-			}
+	w := c.waiting[o.Key]
+	if o.Error == "" && (w != nil || c.options.Identity != "") {
+		if err := c.journal.add(o.Key, o.Result, w == nil); err != nil {
+			c.failed = fmt.Errorf("write the journal: %w", err)
+			o.Error = c.failed.Error()
 		}
+	}
+	if w != nil {
 		delete(c.waiting, o.Key)
 		w.result <- o
 	}
@@ -229,15 +235,13 @@ func (c *Coordinator) Spent() time.Duration { return time.Since(c.journal.began)
 // Do runs a task and returns its result. The key identifies the task: one that the journal has is not run again. The limit
 // is that of one run. An error of the handler is returned as text.
 func Do[T any](ctx context.Context, c *Coordinator, kind, key string, body any, limit time.Duration) (result T, err error) {
-	text, ok := c.journal.known(key)
-	if !ok {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return result, err
-		}
-		if text, err = c.do(ctx, task{c.id, key, kind, encoded, limit}); err != nil {
-			return result, err
-		}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return result, err
+	}
+	text, err := c.do(ctx, task{c.id, key, kind, encoded, limit})
+	if err != nil {
+		return result, err
 	}
 	if err := json.Unmarshal(text, &result); err != nil {
 		return result, fmt.Errorf("read the result of %s: %w", key, err)
@@ -250,24 +254,20 @@ func (c *Coordinator) do(ctx context.Context, t task) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{result: make(chan outcome, 1), seen: time.Now()}
-	c.mu.Lock()
-	twice := c.waiting[t.Key] != nil
-	if !twice {
-		c.waiting[t.Key] = w
-	}
-	c.mu.Unlock()
-	if twice {
-		return nil, fmt.Errorf("two tasks have the key %q", t.Key)
+	w, known, err := c.expect(t.Key)
+	if w == nil {
+		return known, err
 	}
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.waiting, t.Key)
 	}()
-	for {
-		if err := c.publish(ctx, packed); err != nil && ctx.Err() == nil && !c.conn.IsReconnecting() {
-			return nil, fmt.Errorf("put a task into the queue: %w", plain(err))
+	for queued := c.isRunning(t.Key); ; queued = false {
+		if !queued {
+			if err := c.publish(ctx, packed); err != nil && ctx.Err() == nil && !c.conn.IsReconnecting() {
+				return nil, fmt.Errorf("put a task into the queue: %w", plain(err))
+			}
 		}
 		select {
 		case o := <-w.result:
@@ -283,6 +283,22 @@ func (c *Coordinator) do(ctx context.Context, t task) (json.RawMessage, error) {
 		case <-c.lost(ctx, w):
 		}
 	}
+}
+
+// expect prepares for the result of a task, or returns the result if the journal has it. Both happen at once, because a
+// result that arrives in between would not be noticed.
+func (c *Coordinator) expect(key string) (w *waiting, known json.RawMessage, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.journal.known(key); ok {
+		return nil, known, nil
+	}
+	if c.waiting[key] != nil {
+		return nil, nil, fmt.Errorf("two tasks have the key %q", key)
+	}
+	w = &waiting{result: make(chan outcome, 1), seen: time.Now()}
+	c.waiting[key] = w
+	return w, nil, nil
 }
 
 func (c *Coordinator) publish(ctx context.Context, packed []byte) error {

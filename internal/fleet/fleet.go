@@ -35,7 +35,9 @@ const (
 	// campaignLease is the time after which an agent stops the tasks of a silent coordinator, which undoes their faults.
 	campaignLease = 10 * time.Second
 	requeueAfter  = 30 * time.Second // after it, a task that no agent is running is put into the queue again
-	callTimeout   = 5 * time.Second  // of one exchange with the server
+	// deliverTimeout is the time for which an agent keeps a result for a coordinator that does not answer.
+	deliverTimeout = 30 * time.Second
+	callTimeout    = 5 * time.Second // of one exchange with the server
 )
 
 const (

@@ -35,7 +35,7 @@ func open(t *testing.T, o Options) *Coordinator {
 }
 
 // freeAddress returns an address of this machine at which nothing listens.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,8 +19,10 @@ const JournalName = "journal.jsonl"
 // first line identifies the campaign.
 type journal struct {
 	mu      sync.Mutex
-	file    *os.File // nil: results are not stored
-	results map[string]json.RawMessage
+	file    *os.File                   // nil: results are not stored
+	id      string                     // of the campaign; it stays the same when the campaign is resumed
+	results map[string]json.RawMessage // results that Do has not returned yet
+	keys    map[string]bool            // tasks that have a line
 	began   time.Time
 	spent   time.Duration // time that the campaign took before it was resumed
 }
@@ -28,6 +30,7 @@ type journal struct {
 // entry is a line of the journal.
 type entry struct {
 	Campaign string          `json:"campaign,omitempty"` // of the first line: what identifies the campaign
+	ID       string          `json:"id,omitempty"`       // of the first line: name of the campaign in messages
 	At       time.Duration   `json:"at_ns"`              // since the start of the campaign
 	Key      string          `json:"key,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
@@ -39,7 +42,7 @@ var ErrOtherCampaign = errors.New("the folder has the results of another campaig
 // openJournal creates a journal. With resume it reads the results of an earlier one with the same identity. Without an
 // identity, results are not stored.
 func openJournal(path, identity string, resume bool) (*journal, error) {
-	j := &journal{results: map[string]json.RawMessage{}, began: time.Now()}
+	j := &journal{id: newID(), results: map[string]json.RawMessage{}, keys: map[string]bool{}, began: time.Now()}
 	if identity == "" {
 		return j, nil
 	}
@@ -54,7 +57,7 @@ func openJournal(path, identity string, resume bool) (*journal, error) {
 	if resume {
 		err = j.read(identity)
 	} else {
-		err = j.write(entry{Campaign: identity})
+		err = j.write(entry{Campaign: identity, ID: j.id})
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.file.Close())
@@ -81,8 +84,11 @@ func (j *journal) read(identity string) error {
 		if length == 0 && e.Campaign != identity {
 			return ErrOtherCampaign
 		}
+		if length == 0 && e.ID != "" {
+			j.id = e.ID
+		}
 		if e.Key != "" {
-			j.results[e.Key] = e.Result
+			j.results[e.Key], j.keys[e.Key] = e.Result, true
 		}
 		length, j.spent = length+int64(len(line)), max(j.spent, e.At)
 	}
@@ -108,7 +114,7 @@ func (j *journal) write(e entry) error {
 	return err
 }
 
-// known returns the result of a task, if there is one.
+// known returns the result of a task, if the journal has one that was not returned to a caller yet.
 func (j *journal) known(key string) (json.RawMessage, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -116,11 +122,20 @@ func (j *journal) known(key string) (json.RawMessage, bool) {
 	return result, ok
 }
 
-// add stores a result. The first result of a task counts.
-func (j *journal) add(key string, result json.RawMessage) error {
+// add stores a result, unless the task has one: the first result of a task counts. With keep, known returns it.
+func (j *journal) add(key string, result json.RawMessage, keep bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.write(entry{At: time.Since(j.began), Key: key, Result: result})
+	if j.keys[key] {
+		return nil
+	}
+	if err := j.write(entry{At: time.Since(j.began), Key: key, Result: result}); err != nil {
+		return err
+	}
+	if j.keys[key] = true; keep {
+		j.results[key] = result
+	}
+	return nil
 }
 
 // close closes the journal, and removes it if the campaign is complete.

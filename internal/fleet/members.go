@@ -35,6 +35,18 @@ func (c *Coordinator) meet(m *nats.Msg) {
 	c.wake()
 }
 
+// isRunning reports whether an agent is running a task, which it was given before the campaign was resumed.
+func (c *Coordinator) isRunning(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.agents {
+		if m.Build == c.build && slices.Contains(m.Running, running(c.id, key)) {
+			return true
+		}
+	}
+	return false
+}
+
 // bury forgets agents that are silent.
 func (c *Coordinator) bury() {
 	c.mu.Lock()
