@@ -43,6 +43,10 @@ type Header struct {
 	WaitsInside    bool  `json:"waits,omitempty"`           // whether the lock itself waits for a grant; the lease then counts from the call, and may have expired when the grant is received
 	SilentRenewals bool  `json:"silent_renewals,omitempty"` // whether the lock may renew holds without a record of the renewals in the history
 
+	// Uncertainty is the largest uncertainty of the clocks, if several machines recorded the history. Each hold is shortened by it, and
+	// only exclusion and fencing can be judged. It is 0 if one clock stamped all operations.
+	Uncertainty Nanos `json:"uncertainty_ns,omitempty"`
+
 	ObservedStep Nanos `json:"observed_step_ns,omitempty"` // maximum error of an observed lease: the true lease may be shorter by this time; 0 if the store was not observed
 
 	Expectations []Expectation `json:"expectations,omitempty"`

@@ -315,3 +315,6 @@ func (l *Log) stamp() time.Duration {
 	l.last = max(l.r.Since(), l.last+1)
 	return l.last
 }
+
+// Started returns the time from which the history counts.
+func (r *Recorder) Started() time.Time { return r.start }

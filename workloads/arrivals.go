@@ -35,8 +35,10 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 type schedule struct {
 	arrivals Arrivals
 	interval time.Duration // mean interval between two iterations
+	part     Part          // arrivals of this machine
 
 	mu     sync.Mutex
+	count  int // number of arrivals so far, on all machines
 	rand   *rand.Rand
 	at     time.Duration // intended start of the next iteration
 	left   int           // iterations left in the current burst
@@ -50,12 +52,14 @@ func (p *Params) schedule(now time.Duration) *schedule {
 	if p.Arrivals == Closed {
 		return nil
 	}
-	return &schedule{arrivals: p.Arrivals, interval: time.Duration(float64(time.Second) / p.Rate), at: now, since: now,
+	return &schedule{arrivals: p.Arrivals, part: p.Part, interval: time.Duration(float64(time.Second) / p.Rate), at: now, since: now,
 		hiccup: p.Hiccup, left: BurstSize, rand: rand.New(rand.NewPCG(p.Seed, 1<<63))}
 }
 
 const hiccupAfter = 200 * time.Millisecond
 
+// next returns the next start time for this machine. Every machine computes the whole schedule, so together they have exactly
+// the schedule of a single machine.
 func (s *schedule) next() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,6 +67,17 @@ func (s *schedule) next() time.Duration {
 		time.Sleep(s.hiccup) // sleep with the mutex locked, so that no iteration can start
 		s.hiccup = 0
 	}
+	for {
+		due := s.advance()
+		s.count++
+		if s.part.Owns(s.count - 1) {
+			return due
+		}
+	}
+}
+
+// advance returns the next start time of all machines.
+func (s *schedule) advance() time.Duration {
 	due := s.at
 	switch s.arrivals {
 	case Poisson:

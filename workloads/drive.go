@@ -113,6 +113,9 @@ func (d *Drive) clients(stop context.Context, ops []context.Context, stopNow fun
 	d.names = d.Params.KeyNames()
 	schedule := d.Params.schedule(d.Recorder.Since())
 	for n := range d.Params.Clients {
+		if !d.Params.Part.Owns(n) {
+			continue
+		}
 		c := d.client(int32(n), d.Processes[n%len(d.Processes)])
 		c.director, c.schedule = d.Director, schedule
 		if d.Workload.Paired {

@@ -4,6 +4,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"lockbench/checker"
@@ -149,6 +150,9 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 		if f.Observed == checker.Held {
 			j.weigh(&f, p.NeedsGrant)
 		}
+		if j.Header.Uncertainty > 0 && !slices.Contains(acrossClocks, p.Name) {
+			f = checker.Finding{Property: p.Name, Observed: checker.NotApplicable, Why: "the clocks of several machines cannot decide it"}
+		}
 		if cover.Ops == 0 && j.Header.Marks {
 			f.Observed, f.Why = checker.Undecided, "the history was cut off before an operation could be judged"
 		}
@@ -168,6 +172,10 @@ func (j *judge) verdict(cover histories.Coverage) *checker.Verdict {
 	}
 	return v
 }
+
+// acrossClocks lists the properties that can be judged if several machines recorded the history. They depend only on when a
+// grant was received, when a hold ended, and when an acquire was called, and these times are shifted so that a violation is certain.
+var acrossClocks = []string{"lease-exclusion", "mutual-exclusion", "fencing"}
 
 // settledLeast is the minimum number of returned acquires and releases to judge their outcomes. If there are at least
 // this many, and most have an unknown outcome, the history is undecided.

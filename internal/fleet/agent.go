@@ -16,17 +16,18 @@ import (
 
 // Agent takes tasks from a queue and runs them.
 type Agent struct {
-	conn     *nats.Conn
-	js       jetstream.JetStream
-	name     string
-	build    string
-	slots    int
-	handlers Handlers
+	conn  *nats.Conn
+	js    jetstream.JetStream
+	name  string
+	build string
+	offer Offer
 
-	stop func()         // ends the slots, and interrupts tasks
-	work sync.WaitGroup // of slots and heartbeats
+	ctx  context.Context // of slots and calls
+	stop func()          // ends the slots, and interrupts tasks and calls
+	work sync.WaitGroup  // of slots, calls and heartbeats
 
 	mu        sync.Mutex
+	closed    bool // whether no call is answered any more
 	campaigns map[string]*campaign
 	running   map[string]bool // names of running tasks
 	done      int
@@ -40,9 +41,8 @@ type campaign struct {
 	ended func()
 }
 
-// Join connects to a queue and starts an agent with the given number of slots. It waits up to a minute for a queue that does
-// not exist yet.
-func Join(ctx context.Context, at Address, slots int, handlers Handlers) (*Agent, error) {
+// Join connects to a queue and starts an agent. It waits up to a minute for a queue that does not exist yet.
+func Join(ctx context.Context, at Address, offer Offer) (*Agent, error) {
 	build, err := Build()
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func Join(ctx context.Context, at Address, slots int, handlers Handlers) (*Agent
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{conn: conn, build: build, slots: slots, handlers: handlers}
+	a := &Agent{conn: conn, build: build, offer: offer}
 	if a.js, err = jetstream.New(conn); err == nil {
 		err = a.start(ctx)
 	}
@@ -83,19 +83,22 @@ func (a *Agent) Close() {
 func (a *Agent) start(ctx context.Context) error {
 	a.name = fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(host(), ".", "-"), os.Getpid(), newID()[:4])
 	a.campaigns, a.running = map[string]*campaign{}, map[string]bool{}
-	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx)) // close ends it, so that results under way are delivered first
+	a.ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx)) // close ends it, so that results under way are delivered first
 	if _, err := a.conn.Subscribe(beatSubject("*"), a.hear); err != nil {
 		return err
 	}
-	for range a.slots {
-		a.work.Go(func() { a.slot(ctx) })
+	if err := a.listen(); err != nil {
+		return err
+	}
+	for range a.offer.Slots {
+		a.work.Go(func() { a.slot(a.ctx) })
 	}
 	a.work.Go(func() {
 		for tick := time.NewTicker(beatInterval); ; {
 			a.beat()
 			select {
 			case <-tick.C:
-			case <-ctx.Done():
+			case <-a.ctx.Done():
 				return
 			}
 		}
@@ -103,8 +106,11 @@ func (a *Agent) start(ctx context.Context) error {
 	return a.conn.Flush()
 }
 
-// close interrupts the tasks and ends the slots.
+// close interrupts the tasks and calls, and ends the slots.
 func (a *Agent) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
 	a.stop()
 	a.work.Wait()
 }
@@ -113,7 +119,7 @@ func (a *Agent) close() {
 func (a *Agent) State() Presence {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p := Presence{Name: a.name, Build: a.build, Slots: a.slots, Done: a.done}
+	p := Presence{Name: a.name, Build: a.build, Slots: a.offer.Slots, Done: a.done}
 	for name := range a.running {
 		p.Running = append(p.Running, name)
 	}
@@ -239,16 +245,24 @@ func (a *Agent) run(ctx context.Context, m jetstream.Msg) {
 
 // begin notes that a task is running. It returns nil if its campaign has ended or is silent.
 func (a *Agent) begin(ctx context.Context, t task) *campaign {
+	return a.await(ctx, t.Campaign, running(t.Campaign, t.Key))
+}
+
+// await waits for a heartbeat of a new or resumed campaign, and adds the name of a task, unless it is "", to the running tasks. It
+// returns nil if the campaign has ended or is silent.
+func (a *Agent) await(ctx context.Context, id, name string) *campaign {
 	for waited := time.Duration(0); ; waited += beatInterval / 10 {
 		a.mu.Lock()
-		c := a.campaigns[t.Campaign]
-		if c != nil && c.ctx.Err() == nil {
-			a.running[running(t.Campaign, t.Key)] = true
-			a.mu.Unlock()
-			return c
+		c := a.campaigns[id]
+		alive := c != nil && c.ctx.Err() == nil
+		if alive && name != "" {
+			a.running[name] = true
 		}
 		a.mu.Unlock()
-		if waited > 3*beatInterval || ctx.Err() != nil { // until then, a heartbeat of a new or resumed campaign arrives
+		switch {
+		case alive:
+			return c
+		case waited > 3*beatInterval || ctx.Err() != nil:
 			return nil
 		}
 		time.Sleep(beatInterval / 10)
@@ -265,7 +279,7 @@ func (a *Agent) end(t task) {
 // handle runs the handler of a task.
 func (a *Agent) handle(ctx context.Context, m jetstream.Msg, t task) outcome {
 	o := outcome{Key: t.Key, Agent: a.name}
-	handler, ok := a.handlers[t.Kind]
+	handler, ok := a.offer.Tasks[t.Kind]
 	about, err := m.Metadata()
 	switch {
 	case !ok:
@@ -273,15 +287,20 @@ func (a *Agent) handle(ctx context.Context, m jetstream.Msg, t task) outcome {
 	case err == nil && about.NumDelivered > deliveries:
 		o.Error = fmt.Sprintf("%s was given to %d agents, and none answered", t.Key, deliveries)
 	default:
-		result, err := handler(ctx, t.Body)
-		if err == nil {
-			o.Result, err = json.Marshal(result)
-		}
-		if err != nil {
-			o.Error, o.Refused = err.Error(), errors.Is(err, ErrRefused)
-		}
+		o.run(func() (any, error) { return handler(ctx, t.Body) })
 	}
 	return o
+}
+
+// run stores the result of a handler, or its error.
+func (o *outcome) run(handler func() (any, error)) {
+	result, err := handler()
+	if err == nil {
+		o.Result, err = json.Marshal(result)
+	}
+	if err != nil {
+		o.Error, o.Refused = err.Error(), errors.Is(err, ErrRefused)
+	}
 }
 
 // deliver sends a result until the coordinator has stored it. It waits for a coordinator that is started again.

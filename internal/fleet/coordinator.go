@@ -38,6 +38,7 @@ func (o Options) Distributed() bool { return o.Remote != nil || o.Listen.URL != 
 type Coordinator struct {
 	options Options
 	id      string // of this campaign
+	began   time.Time
 	build   string
 	server  *queueServer // nil: the servers are remote
 	conn    *nats.Conn
@@ -63,7 +64,7 @@ type waiting struct {
 
 // Open opens a queue and starts the agent of this process.
 func Open(ctx context.Context, o Options) (_ *Coordinator, err error) {
-	c := &Coordinator{options: o, build: localBuild, agents: map[string]*member{}, waiting: map[string]*waiting{}, changed: make(chan struct{})}
+	c := &Coordinator{options: o, began: time.Now(), build: localBuild, agents: map[string]*member{}, waiting: map[string]*waiting{}, changed: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Close(false))
@@ -121,7 +122,7 @@ func (o Options) journal() (*journal, error) {
 }
 
 func (c *Coordinator) startAgent(ctx context.Context, o Options) (*Agent, error) {
-	a := &Agent{conn: c.conn, js: c.js, build: c.build, slots: o.Slots, handlers: o.Handlers}
+	a := &Agent{conn: c.conn, js: c.js, build: c.build, offer: Offer{Slots: o.Slots, Tasks: o.Handlers}}
 	return a, a.start(ctx)
 }
 

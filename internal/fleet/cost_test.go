@@ -47,7 +47,7 @@ func BenchmarkTask(b *testing.B) {
 			}
 			defer c.Close(true)
 			if x.remote {
-				a, err := Join(b.Context(), Address{URL: o.Listen.URL}, 1, handlers)
+				a, err := Join(b.Context(), Address{URL: o.Listen.URL}, Offer{Slots: 1, Tasks: handlers})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -74,7 +74,7 @@ func BenchmarkDelay(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer c.Close(true)
-			a, err := Join(b.Context(), Address{URL: "nats://" + relay(b, strings.TrimPrefix(address, "nats://"), delay)}, 1, Handlers{"double": task100ms})
+			a, err := Join(b.Context(), Address{URL: "nats://" + relay(b, strings.TrimPrefix(address, "nats://"), delay)}, Offer{Slots: 1, Tasks: Handlers{"double": task100ms}})
 			if err != nil {
 				b.Fatal(err)
 			}

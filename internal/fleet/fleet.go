@@ -62,6 +62,7 @@ type outcome struct {
 	Result  json.RawMessage `json:"result,omitempty"`
 	Error   string          `json:"error,omitempty"`
 	Refused bool            `json:"refused,omitempty"` // the agent does not run such tasks
+	Ended   bool            `json:"ended,omitempty"`   // the agent is ending, so a call has no result
 }
 
 // Presence is the heartbeat of an agent.

@@ -145,7 +145,7 @@ func TestErrors(t *testing.T) {
 // agent starts an agent in this process. Its build is that of the test program, as the coordinator's.
 func agent(t *testing.T, address string, handlers Handlers) *Agent {
 	t.Helper()
-	a, err := Join(t.Context(), Address{URL: address}, 1, handlers)
+	a, err := Join(t.Context(), Address{URL: address}, Offer{Slots: 1, Tasks: handlers})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestSecure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := Join(t.Context(), invited, 1, Handlers{"double": double})
+	a, err := Join(t.Context(), invited, Offer{Slots: 1, Tasks: Handlers{"double": double}})
 	if err != nil {
 		t.Fatal(err)
 	}

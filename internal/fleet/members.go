@@ -18,7 +18,7 @@ type member struct {
 // meet handles the heartbeat of an agent.
 func (c *Coordinator) meet(m *nats.Msg) {
 	var p Presence
-	if len(m.Data) > 1<<20 || json.Unmarshal(m.Data, &p) != nil || p.Name == "" || p.Slots < 1 || p.Slots > 1<<10 {
+	if len(m.Data) > 1<<20 || json.Unmarshal(m.Data, &p) != nil || p.Name == "" || p.Slots < 0 || p.Slots > 1<<10 {
 		return
 	}
 	c.mu.Lock()
@@ -81,7 +81,7 @@ func (c *Coordinator) capacity() int {
 		}
 	}
 	if c.agent != nil && c.agents[c.agent.name] == nil {
-		all += c.agent.slots
+		all += c.agent.offer.Slots
 	}
 	return all
 }

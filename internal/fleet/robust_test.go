@@ -50,7 +50,7 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%d turns at once with 3 slots", n)
 	}
 	back()
-	a, err := Join(t.Context(), Address{URL: address}, 2, Handlers{"double": double})
+	a, err := Join(t.Context(), Address{URL: address}, Offer{Slots: 2, Tasks: Handlers{"double": double}})
 	if err != nil {
 		t.Fatal(err)
 	}

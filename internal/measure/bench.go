@@ -16,6 +16,7 @@ import (
 
 	"lockbench/impls"
 	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure/spread"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/reports/bench"
@@ -28,6 +29,7 @@ type Bench struct {
 	Dir     string
 	Forget  bool                             // whether to remove the history of a trial after judging; a history with an unexpected violation is kept
 	Setting trial.Setting                    // settings that all trials share
+	Crew    *spread.Crew                     // agents that run the clients; nil: this process runs them
 	Begin   func(p Progress)                 // function that is called before each trial
 	End     func(p Progress, t *bench.Trial) // function that is called after each trial
 
@@ -222,7 +224,7 @@ func (b *Bench) one(ctx context.Context, p bench.Pair, block, order int, left []
 	if ctx.Err() != nil {
 		return ctx.Err() // no result is stored, so --resume repeats the trial
 	}
-	if errors.Is(err, trial.ErrDiscarded) {
+	if errors.Is(err, trial.ErrDiscarded) || errors.Is(err, spread.ErrDiscarded) {
 		t.Discarded, err = err.Error(), nil
 	}
 	if err != nil {
@@ -281,6 +283,9 @@ func (b *Bench) measure(ctx context.Context, s bench.Subject, point bench.Point,
 	}
 	if s.Deployment != c.Lock.Deployment {
 		c.Deployment = s.Deployment
+	}
+	if b.Crew != nil {
+		return b.spread(ctx, c, setting, b.groups[at], duration(s.Params["delay"]), point, t, granted)
 	}
 	p := &pace{meter: meter{network: &network{delay: duration(s.Params["delay"])}, tally: &impls.Tally{}}, clients: point.Clients, window: time.Duration(point.DurationNS)}
 	if point.Fault == "none" {

@@ -47,10 +47,7 @@ func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle,
 		return err
 	}
 	t.Figures, t.Shares = ofHistory(stats, point, roundTrip), stats.PerClient
-	t.Figures["stall_max"] = milliseconds(out.Verdict.MaxStall)
-	if late := stats.Samples[figures.Late]; late.TotalCount() > 0 {
-		t.Figures["late_max"] = milliseconds(time.Duration(late.Max()))
-	}
+	addLateness(t.Figures, stats, out.Verdict.MaxStall)
 	if p != nil {
 		p.figures(t.Figures, stats, i)
 	}
@@ -59,6 +56,14 @@ func measured(dir string, out trial.Outcome, point bench.Point, p *pace, i idle,
 	}
 	t.Curves, err = curves(stats, point)
 	return err
+}
+
+// addLateness adds the figures that show whether the load generator kept to its schedule.
+func addLateness(f bench.Figures, stats *figures.Stats, stall time.Duration) {
+	f["stall_max"] = milliseconds(stall)
+	if late := stats.Samples[figures.Late]; late.TotalCount() > 0 {
+		f["late_max"] = milliseconds(time.Duration(late.Max()))
+	}
 }
 
 // judged returns the verdict of a trial, with the checksum of the history file.

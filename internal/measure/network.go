@@ -23,6 +23,7 @@ import (
 	"go.uber.org/zap"
 
 	"lockbench/impls/zookeeper"
+	"lockbench/internal/measure/spread"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/servers/kubernetes"
 )
@@ -33,6 +34,9 @@ type network struct {
 	roundTrips atomic.Int64
 	bytes      atomic.Int64
 }
+
+// Delayed returns a dialer that delays each answer of a server.
+func Delayed(delay time.Duration) spread.Dialer { return (&network{delay: delay}).dial }
 
 func (n *network) dial(ctx context.Context, kind, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, kind, addr)

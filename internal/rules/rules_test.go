@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/yamlfile": {"internal/suggest", "reports/format"},
 	"internal/world":    {},
 	"internal/drive":    {"histories", "impls", "workloads", "checker", "internal/world"},
-	"internal/measure":  {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/world", "internal/yamlfile", "internal/suggest"},
+	"internal/measure":  {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/world", "internal/yamlfile", "internal/suggest", "internal/fleet"},
 	"internal/fleet":    {},
 	"internal/simulate": {"histories", "impls", "workloads", "checker", "internal/drive", "internal/world", "internal/yamlfile", "internal/fleet"},
 	"internal/choose":   {"histories", "impls", "workloads", "checker", "reports", "internal/drive", "internal/measure", "internal/yamlfile", "internal/suggest"},

@@ -32,6 +32,7 @@ type Plan struct {
 	Seed        uint64          `json:"seed"`    // seed of all random values and of the trial order
 	Servers     string          `json:"servers"` // where the servers run: embedded, local, docker or remote
 	BudgetNS    int64           `json:"budget_ns"`
+	Agents      int             `json:"agents,omitempty"`  // number of agents that run the clients; 0: the program that wrote the bench runs them
 	Trials      int             `json:"trials"`            // planned number of trials of each lock under each set of conditions
 	Stopped     string          `json:"stopped,omitempty"` // reason why the bench ended
 	Environment run.Environment `json:"environment"`
@@ -134,6 +135,16 @@ type Trial struct {
 	Curves    Curves    `json:"curves"`
 	Shares    []int     `json:"sections_per_client,omitempty"` // number of critical sections per client in the measured window
 	Timeline  *Timeline `json:"timeline,omitempty"`
+	Agents    *Agents   `json:"agents,omitempty"` // null unless agents ran the clients
+}
+
+// Agents describes the agents that ran the clients of a trial, and what is known about their clocks.
+type Agents struct {
+	Names         []string `json:"names"`
+	UncertaintyNS int64    `json:"uncertainty_ns"` // largest uncertainty of the difference between an agent's clock and the coordinator's
+	Grants        int      `json:"grants"`
+	Hidden        int      `json:"hidden,omitempty"` // number of grants whose holds were shorter than the uncertainty, so they cannot show a violation
+	LateNS        int64    `json:"late_ns"`          // longest delay of an agent's start
 }
 
 // Judged is the verdict on the history of a trial.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,8 @@ type flags struct {
 	suite, resume, out string
 	shape              shape
 	servers            choice.Servers
+	fleet              choice.Fleet
+	agents             int // number of agents that run the clients; 0: this process runs them
 	forget             bool
 	asJSON             bool
 }
@@ -72,6 +75,8 @@ usage, or a budget or trials that cannot suffice; 3 figures withheld; 4 a server
 	fl.StringVar(&f.suite, "suite", "", "suite: "+shipped()+", or a file (quick)")
 	f.shape.define(fl)
 	f.servers.Define(fl)
+	fl.IntVar(&f.agents, "agents", 0, "number of agents that run the clients (this process)")
+	f.fleet.DefineQueue(fl)
 	fl.StringVar(&f.resume, "resume", "", choice.ResumeUsage)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-bench-<suite>)")
 	fl.BoolVar(&f.forget, "no-histories", false, "remove each judged history unless it is unexpected")
@@ -93,7 +98,7 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.servers.Settle(cmd); err != nil {
+	if err := cmp.Or(f.servers.Settle(cmd), f.refuse()); err != nil {
 		return nil, err
 	}
 	plan, err := measure.NewPlan(*suite, f.servers.How, f.servers.Remote)
@@ -109,6 +114,11 @@ func (f *flags) prepare(cmd *cobra.Command) (*benching, error) {
 			return nil, console.Environment(err, stores.Provide(plan.Absent[0]))
 		}
 		return nil, console.Usage(err, "lockbench list locks")
+	}
+	if f.agents > 0 {
+		if err := plan.Spread(f.agents); err != nil {
+			return nil, console.Usage(err, "leave out --agents, or choose another workload: "+strings.Join(measure.Divisible(), ", "))
+		}
 	}
 	if err := plan.CheckSufficient(); err != nil {
 		return nil, console.Usage(err, hint)
@@ -206,7 +216,7 @@ func (f *flags) suiteOf(cmd *cobra.Command) (s *suites.Suite, err error) {
 // sameBench returns an error if the present plan differs from the earlier plan of a resumed benchmark.
 func sameBench(earlier, now *benchreport.Plan) error {
 	named := func(a, b benchreport.Subject) bool { return a.Name == b.Name }
-	same := earlier.Name == now.Name && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
+	same := earlier.Name == now.Name && earlier.Agents == now.Agents && slices.Equal(earlier.Points, now.Points) && slices.EqualFunc(earlier.Subjects, now.Subjects, named)
 	if !same {
 		return console.Usage(errors.New("this is not the bench that was interrupted: it measures something else"), "continue with --resume and the line "+earlier.Command)
 	}
@@ -246,7 +256,12 @@ func (b *benching) run(ctx context.Context) error {
 // with the reason.
 func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	plan := &b.bench.Plan.Plan
-	err := b.bench.Run(ctx)
+	end, err := b.crew(ctx)
+	if err != nil {
+		b.show.Close()
+		return nil, err
+	}
+	err = errors.Join(b.bench.Run(ctx), end())
 	b.show.Close()
 	plan.Ended, plan.Interrupted = time.Now().UTC(), err != nil
 	if err != nil && ctx.Err() == nil {

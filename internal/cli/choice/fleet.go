@@ -33,15 +33,19 @@ const hintFleet = "docs/scale.md shows how agents join"
 
 // Define defines the flags. The flag --resume is for commands that do not keep each result by themselves.
 func (f *Fleet) Define(fl *pflag.FlagSet, resumes bool) {
+	f.DefineQueue(fl)
+	fl.BoolVar(&f.AgentsOnly, "agents-only", false, "leave all trials to agents")
+	if resumes {
+		fl.StringVar(&f.Resume, "resume", "", ResumeUsage)
+	}
+}
+
+// DefineQueue defines the flags that let agents join.
+func (f *Fleet) DefineQueue(fl *pflag.FlagSet) {
 	fl.StringVar(&f.listen.URL, "listen", "", "let agents join at nats://127.0.0.1:4222, or at a tls:// address")
 	fl.StringVar(&f.listen.Cert, "listen-cert", "", "PEM file of your own certificate for --listen (a new one)")
 	fl.StringVar(&f.listen.Key, "listen-key", "", "PEM file with the key of --listen-cert")
 	DefineNATS(fl, &f.remote, "nats", "use NATS servers of your own, with JetStream, as the queue")
-	fl.BoolVar(&f.AgentsOnly, "agents-only", false, "leave all trials to agents")
-	if !resumes {
-		return
-	}
-	fl.StringVar(&f.Resume, "resume", "", ResumeUsage)
 }
 
 // DefineNATS defines the flags for a connection to NATS.

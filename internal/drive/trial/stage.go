@@ -203,7 +203,7 @@ func (s Setting) Stage(lock impls.Impl) (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stage{setting: s, stage: st, prefix: uniquePrefix(s.Run)}, nil
+	return &Stage{setting: s, stage: st, prefix: UniquePrefix(s.Run)}, nil
 }
 
 // Played is the result of a trial that ran on a Stage.

@@ -49,6 +49,8 @@ type Setting struct {
 	Pace  func(context.Context, Running)                                    // waits until the clients should stop; nil: the clients stop after Params.Duration
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error) // opens the lock's connections to its servers; nil: ordinary network connections
 	Tally *impls.Tally                                                      // counts attempts and wake-ups of locks; nil: they are not counted
+
+	Prefix string // prefix of all keys, if several machines share a trial; "": a unique one
 }
 
 // Running describes a trial while its clients run.
@@ -169,18 +171,18 @@ type trial struct {
 	strikes   []inject.Strike
 }
 
-// begun is the number of prefixes that uniquePrefix has returned.
+// begun is the number of prefixes that UniquePrefix has returned.
 var begun atomic.Int64
 
-// uniquePrefix returns a key prefix for a trial or a Stage. It is unique in this process. So a late command of one trial
+// UniquePrefix returns a key prefix for a trial or a Stage. It is unique in this process. So a late command of one trial
 // cannot affect another trial on the same servers.
-func uniquePrefix(run string) string {
+func UniquePrefix(run string) string {
 	return fmt.Sprintf("%s%d:", servers.KeyPrefix(run), begun.Add(1))
 }
 
 func newTrial(s Setting, c Cell, dir string, granted *atomic.Int64) *trial {
 	t := &trial{Setting: s, Cell: c, dir: dir, granted: granted, watch: workloads.NewWatch(), group: &servers.Group{},
-		prefix: uniquePrefix(s.Run)}
+		prefix: cmp.Or(s.Prefix, UniquePrefix(s.Run))}
 	t.world = &world{trial: t}
 	return t
 }
@@ -308,7 +310,7 @@ func (t *trial) prober() impls.Prober {
 
 // epilogue checks that the lock can be acquired after the workload. It does nothing if the trial was interrupted.
 func (t *trial) epilogue(ctx context.Context, d *workloads.Drive) {
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && t.Params.Part.Whole() {
 		header := t.header(t.Setting, "")
 		d.Epilogue(ctx, header.FreedWithin())
 	}

@@ -47,7 +47,9 @@ func (t *trial) start(ctx context.Context) error {
 	}
 	t.group = g
 	t.later(giveBack)
-	t.later(func() error { return g.Sweep(t.Run) })
+	if t.Params.Part.Whole() { // otherwise the coordinator removes the keys, when all machines have ended
+		t.later(func() error { return g.Sweep(t.Run) })
+	}
 	return g.OrderByKey(ctx, t.storeKey())
 }
 
@@ -71,6 +73,10 @@ func (t *trial) storeKey() string { return t.prefix + t.names + t.Params.KeyName
 func (t *trial) openHere(context.Context) error {
 	register := t.Workload.Register()
 	for process := range t.Params.Processes + 1 {
+		if !t.here(process) {
+			t.processes = append(t.processes, workloads.Process{})
+			continue
+		}
 		lock, err := t.open(process)
 		if err != nil {
 			return err
@@ -78,6 +84,14 @@ func (t *trial) openHere(context.Context) error {
 		t.processes = append(t.processes, workloads.Process{Lock: lock, Resource: register})
 	}
 	return nil
+}
+
+// here reports whether a process runs on this machine. The last process is that of the final check, which needs the whole trial.
+func (t *trial) here(process int) bool {
+	if process == t.Params.Processes {
+		return t.Params.Part.Whole()
+	}
+	return t.Params.Part.Owns(process)
 }
 
 // open opens a lock and registers its Close to be called at the end of the trial.
@@ -109,6 +123,9 @@ func (t *trial) connect(ctx context.Context) error {
 		p, name := t.fresh, fmt.Sprint("connect", c)
 		if c < t.Params.Clients {
 			p = t.processes[c%t.Params.Processes]
+		}
+		if p.Lock == nil {
+			return nil // it runs on another machine
 		}
 		if err := warm(ctx, p.Resource, name); err != nil {
 			return err

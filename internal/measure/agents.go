@@ -1,0 +1,141 @@
+package measure
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"lockbench/checker/judge"
+	"lockbench/histories"
+	"lockbench/internal/drive/faults"
+	"lockbench/internal/drive/trial"
+	"lockbench/internal/measure/spread"
+	"lockbench/internal/world/servers"
+	"lockbench/reports/bench"
+	"lockbench/reports/figures"
+	"lockbench/workloads"
+)
+
+// Spread changes a plan so that agents run the clients. It leaves out baselines that need one machine. It returns an error if the plan
+// has a workload or a fault that one machine must run.
+func (p *Plan) Spread(agents int) error {
+	for _, point := range p.Points {
+		w, f, err := workloadAndFault(point.Workload, point.Fault)
+		switch {
+		case point.ID == pingPoint:
+		case err != nil:
+			return err
+		case f.Name != faults.None().Name:
+			return fmt.Errorf("the fault %s needs all clients on one machine", f.Name)
+		case !w.Divides():
+			return fmt.Errorf("clients of the workload %s share a resource in memory, so they need one machine", w.Name)
+		}
+	}
+	p.Agents = agents
+	p.Pairs = slices.DeleteFunc(p.Pairs, func(pair bench.Pair) bool {
+		s := p.Subjects[pair.Subject]
+		return s.Lock == "local-mutex" || s.Lock == "" && p.Points[pair.Point].ID != pingPoint
+	})
+	for i := range p.Points {
+		if p.Points[i].ID == controls+"-crowd" { // holds must be longer than the uncertainty of the clocks, or the violations are hidden
+			p.Points[i].HoldNS, p.Points[i].DurationNS = int64(spreadHold), int64(10*spreadHold)
+		}
+	}
+	p.Notes = append(p.Notes, "clients run on agents: the round trip is the coordinator's, and processor time and round trips of clients are not counted")
+	return nil
+}
+
+// spreadHold is the hold time of the known-broken lock on agents.
+const spreadHold = 50 * time.Millisecond
+
+// spread runs a trial on agents, writes its merged history, judges it, and computes its figures.
+func (b *Bench) spread(ctx context.Context, c trial.Cell, setting trial.Setting, g *servers.Group, delay time.Duration, point bench.Point, t *bench.Trial, granted *atomic.Int64) error {
+	setting.Params.Seed += uint64(t.Block)
+	share := spread.Share{ID: rand.Text()[:16], Run: setting.Run, Prefix: trial.UniquePrefix(setting.Run), Lock: c.Lock.Name, Deployment: c.Deployment,
+		Workload: c.Workload.Name, Params: setting.Params, LockParams: setting.LockParams, Delay: delay, Servers: b.Crew.Servers}
+	recorded, err := b.Crew.Run(ctx, share)
+	if g != nil { // the agents have ended, so no key is used any more
+		err = errors.Join(err, g.Sweep(setting.Run))
+	}
+	if err != nil {
+		return err
+	}
+	granted.Store(int64(recorded.Grants))
+	if stall := recorded.Header.Stall.D(); stall > setting.Params.TTL {
+		return fmt.Errorf("%w: an agent was paused for %s, longer than the TTL of %s", spread.ErrDiscarded, stall.Round(time.Millisecond), setting.Params.TTL)
+	}
+	return b.spreadMeasured(recorded, point, t)
+}
+
+// spreadMeasured writes and judges the merged history of a trial, and computes the figures.
+func (b *Bench) spreadMeasured(recorded *spread.Trial, point bench.Point, t *bench.Trial) error {
+	dir := filepath.Join(b.Dir, filepath.FromSlash(t.Dir))
+	file := filepath.Join(dir, "history.jsonl.zst")
+	if err := recorded.Write(file); err != nil {
+		return err
+	}
+	verdict, header, err := judge.File(file, judge.Options{})
+	if err != nil {
+		return err
+	}
+	if t.Judged, err = judged(b.Dir, file, trial.Outcome{Header: header, Verdict: verdict}); err != nil {
+		return err
+	}
+	window := figures.Window{From: recorded.From, To: recorded.From + time.Duration(point.DurationNS)}
+	t.WarmupNS, t.FromNS, t.MeasuredNS = int64(spread.WarmUp), int64(window.From), point.DurationNS
+	line := newTimeline(point.Clients, spread.WarmUp+time.Duration(point.DurationNS))
+	rates := &steadiness{until: window.From}
+	stats, err := figures.Of(&recorded.Header, histories.Ops(recorded.Measured), window, line.visit, rates.visit)
+	if err != nil {
+		return err
+	}
+	t.Steady = rates.steady()
+	t.Figures, t.Shares = ofHistory(stats, point, 0), stats.PerClient
+	addLateness(t.Figures, stats, verdict.MaxStall)
+	if t.Block == 0 {
+		t.Timeline = line.timeline(verdict)
+	}
+	t.Agents = &bench.Agents{Names: recorded.Agents, UncertaintyNS: int64(recorded.Uncertainty), Grants: recorded.Grants, Hidden: recorded.Hidden, LateNS: int64(recorded.Late)}
+	if t.Curves, err = curves(stats, point); err != nil || !b.Forget || !t.Judged.AsExpected() {
+		return err
+	}
+	t.Judged.History = ""
+	return os.Remove(file)
+}
+
+// steadiness counts grants in the last two time slices before the measured window.
+type steadiness struct {
+	until         time.Duration
+	before, after int64
+}
+
+func (s *steadiness) visit(ev histories.Event) {
+	if ev.Op.Kind != histories.Acquire || !ev.Return || ev.Op.Outcome != histories.OK {
+		return
+	}
+	switch at := ev.Op.Return; {
+	case at >= s.until || at < s.until-2*slice:
+	case at < s.until-slice:
+		s.before++
+	default:
+		s.after++
+	}
+}
+
+func (s *steadiness) steady() bool { return alike(s.before, s.after) }
+
+// Divisible returns the names of the workloads whose clients can run on agents.
+func Divisible() (names []string) {
+	for _, w := range workloads.All() {
+		if w.Divides() {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
