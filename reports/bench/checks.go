@@ -51,7 +51,33 @@ func (r *Results) checks() []Check {
 		}), "; "), "missing: the bench has no such subject")
 		checks = append(checks, c)
 	}
+	if r.Plan.Agents > 0 {
+		checks = append(checks, r.clocks())
+	}
 	return checks
+}
+
+// clocks returns what is known about the clocks of the agents that ran the clients.
+func (r *Results) clocks() Check {
+	var all []float64
+	grants, hidden := 0, 0
+	for _, t := range r.Trials {
+		if t.Agents == nil || len(t.Agents.Names) < 2 {
+			continue
+		}
+		all = append(all, float64(t.Agents.UncertaintyNS)/1e6)
+		if s, ok := r.Plan.Subject(t.Subject); ok && s.Role == Lock {
+			grants, hidden = grants+t.Agents.Grants, hidden+t.Agents.Hidden
+		}
+	}
+	c := Check{Name: "clocks", Doc: "the difference of the agents' clocks is bounded in every trial, and holds are shortened by the uncertainty", OK: len(all) > 0}
+	if !c.OK {
+		c.Seen = "inconclusive, no trial ran on several agents"
+		return c
+	}
+	c.Seen = fmt.Sprintf("uncertain by %.2g ms in the median and %.2g ms at most, in %d trials; %s of %s holds of locks were shorter than that, and cannot show a violation",
+		stats.Median(all), slices.Max(all), len(all), format.Count(hidden), format.Count(grants))
+	return c
 }
 
 func (r *Results) withheld() (why []string) {

@@ -19,6 +19,7 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
+	"lockbench/internal/fleet"
 	"lockbench/internal/measure"
 	"lockbench/internal/measure/suites"
 	"lockbench/internal/world/stores"
@@ -276,6 +277,9 @@ func (b *benching) measure(ctx context.Context) (*benchreport.Results, error) {
 	}
 	if err == nil && len(r.Withheld) == 0 {
 		console.Link(b.bench.Dir, "latest-bench")
+	}
+	if errors.Is(err, fleet.ErrRefused) {
+		return nil, console.Environment(err, "start each agent with the same addresses, such as --redis; docs/scale.md shows how")
 	}
 	if err != nil && ctx.Err() == nil {
 		return r, console.Environment(err, "what was measured before is reported; lockbench bench --resume "+b.bench.Dir+" continues")

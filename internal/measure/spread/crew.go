@@ -25,7 +25,7 @@ type Crew struct {
 	first bool     // whether a trial has begun
 }
 
-// Trial is what agents recorded in a trial.
+// Trial holds the merged recordings of the agents in a trial.
 type Trial struct {
 	*Merged
 	Agents []string
@@ -33,14 +33,14 @@ type Trial struct {
 	Late   time.Duration // longest delay of the start of an agent
 }
 
-// patience is the time for which a crew waits for an agent that replaces a lost one.
-const patience = time.Minute
+// replaceTimeout is the time for which a crew waits for an agent that replaces a lost one.
+const replaceTimeout = time.Minute
 
 // Gather waits until there are enough agents. The first time it waits without a limit.
 func (c *Crew) Gather(ctx context.Context) error {
 	limited, cancel := ctx, func() {}
 	if c.first {
-		limited, cancel = context.WithTimeout(ctx, patience)
+		limited, cancel = context.WithTimeout(ctx, replaceTimeout)
 	}
 	defer cancel()
 	for told := -1; ; {
@@ -120,6 +120,9 @@ func (c *Crew) Run(ctx context.Context, s Share) (*Trial, error) {
 		return nil, err
 	}
 	t := &Trial{Merged: merged, Agents: names, From: x.at + WarmUp - merged.Origin}
+	if stall := merged.Header.Stall.D(); stall > s.Params.TTL {
+		return nil, fmt.Errorf("%w: an agent was paused for %s, longer than the TTL of %s", ErrDiscarded, stall.Round(time.Millisecond), s.Params.TTL)
+	}
 	for i, d := range x.done {
 		if t.Late = max(t.Late, d.Late); d.Late > lateStart {
 			return nil, fmt.Errorf("%w: agent %s began %s late", ErrDiscarded, names[i], d.Late.Round(time.Millisecond))

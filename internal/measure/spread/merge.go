@@ -87,6 +87,9 @@ func Merge(all []Recording) (*Merged, error) {
 		return nil, errors.New("no agent recorded a history")
 	}
 	m := &Merged{Header: all[0].Header, Origin: histories.Forever}
+	if len(all) == 1 {
+		return m.single(all[0]), nil
+	}
 	for _, r := range all {
 		low, _ := r.Offset.At(r.Zero)
 		m.Origin = min(m.Origin, r.Zero+low)
@@ -99,6 +102,20 @@ func Merge(all []Recording) (*Merged, error) {
 		m.judge(r)
 	}
 	return m, nil
+}
+
+// single returns the history of the only agent, which one clock stamped, so nothing is uncertain.
+func (m *Merged) single(r Recording) *Merged {
+	low, high := r.Offset.At(r.Zero)
+	m.Origin = r.Zero + low + (high-low)/2
+	m.Header.Marks, m.Header.Stall = false, max(m.Header.Stall, histories.Nanos(r.Stall))
+	m.Judged, m.Measured = r.Ops, r.Ops
+	for i := range r.Ops {
+		if r.Ops[i].Kind == histories.Acquire && r.Ops[i].Outcome == histories.OK {
+			m.Grants++
+		}
+	}
+	return m
 }
 
 // measure adds the operations of an agent, all shifted equally.

@@ -2,7 +2,6 @@ package spread
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +53,7 @@ type share struct {
 	history bytes.Buffer
 }
 
-// Granted returns the number of grants of the share under way. It returns false if there is none.
+// Granted returns the number of grants of the share under way. It returns false if no share is under way.
 func (s *Seat) Granted() (n int64, ok bool) {
 	granted := s.granted.Load()
 	if granted == nil {
@@ -91,14 +90,16 @@ func (s *Seat) of(id string) *share {
 
 // check returns an error unless the user of this agent has named the servers.
 func (s *Seat) check(_ context.Context, addresses []string) (none struct{}, err error) {
+	if !s.Remote.Named() {
+		return none, fmt.Errorf("%w: an agent was started without a server that it may put load on", fleet.ErrRefused)
+	}
 	var own []string
 	for _, t := range s.Remote.Targets {
 		own = append(own, t.String())
 	}
 	for _, address := range addresses {
 		if !slices.Contains(own, address) {
-			allowed := cmp.Or(strings.Join(own, ", "), "no server")
-			return none, fmt.Errorf("%w: an agent puts load on %s, and not on %s", fleet.ErrRefused, allowed, address)
+			return none, fmt.Errorf("%w: an agent puts load on %s, and not on %s", fleet.ErrRefused, strings.Join(own, ", "), address)
 		}
 	}
 	return none, nil

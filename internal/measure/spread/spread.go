@@ -14,7 +14,7 @@ import (
 	"lockbench/workloads"
 )
 
-// Share is what an agent needs to run its clients of a trial. It has no secrets: the agent has the addresses itself.
+// Share describes the part of a trial that an agent runs. It has no secrets: the agent has the addresses itself.
 type Share struct {
 	ID         string            `json:"id"` // of the trial
 	Run        string            `json:"run"`
