@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -281,7 +279,7 @@ func (c *Coordinator) do(ctx context.Context, t task) (json.RawMessage, error) {
 			return o.Result, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-c.lost(ctx, w):
+		case <-c.lost(ctx, t.Key, w):
 		}
 	}
 }
@@ -311,7 +309,7 @@ func (c *Coordinator) publish(ctx context.Context, packed []byte) error {
 
 // lost returns a channel that is closed when no agent has been running the task for a while. The task then is put into the
 // queue again: the queue may have lost it, or an agent its result.
-func (c *Coordinator) lost(ctx context.Context, w *waiting) <-chan struct{} {
+func (c *Coordinator) lost(ctx context.Context, key string, w *waiting) <-chan struct{} {
 	lost := make(chan struct{})
 	go func() {
 		for {
@@ -321,7 +319,7 @@ func (c *Coordinator) lost(ctx context.Context, w *waiting) <-chan struct{} {
 				return
 			}
 			c.mu.Lock()
-			open := slices.Contains(slices.Collect(maps.Values(c.waiting)), w)
+			open := c.waiting[key] == w
 			silent := time.Since(w.seen) > requeueAfter
 			if silent {
 				w.seen = time.Now()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -27,8 +28,9 @@ func (c *Coordinator) meet(m *nats.Msg) {
 		c.beat() // the agent begins no task of an unknown campaign
 	}
 	c.agents[p.Name] = &member{p, time.Now()}
-	for key, w := range c.waiting {
-		if slices.Contains(p.Running, running(c.id, key)) {
+	for _, name := range p.Running {
+		key, ours := strings.CutPrefix(name, running(c.id, ""))
+		if w := c.waiting[key]; ours && w != nil {
 			w.seen = time.Now()
 		}
 	}

@@ -63,8 +63,9 @@ const (
 
 // Times of a trial.
 const (
-	// WarmUp is the time between the common start and the measured window. It must be longer than lateStart.
-	WarmUp         = 300 * time.Millisecond
+	// WarmUp is the time between the common start and the measured window. It is longer than lateStart, and shorter than the time
+	// after which the self-check stalled-generator stops the generator (package workloads).
+	WarmUp         = 150 * time.Millisecond
 	startDelay     = 300 * time.Millisecond // from the decision to start to the common start
 	lateStart      = 100 * time.Millisecond // an agent that begins later makes the trial discarded
 	prepareTimeout = 30 * time.Second
