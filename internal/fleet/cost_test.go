@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"lockbench/internal/fleet/relay"
 )
 
 // task100ms is a handler that works for 100 ms, as long as the shortest batches of a search.
@@ -74,7 +74,12 @@ func BenchmarkDelay(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer c.Close(true)
-			a, err := Join(b.Context(), Address{URL: "nats://" + relay(b, strings.TrimPrefix(address, "nats://"), delay)}, Offer{Slots: 1, Tasks: Handlers{"double": task100ms}})
+			distant, err := relay.Listen(strings.TrimPrefix(address, "nats://"), delay)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer distant.Close()
+			a, err := Join(b.Context(), Address{URL: "nats://" + distant.Addr().String()}, Offer{Slots: 1, Tasks: Handlers{"double": task100ms}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -103,60 +108,5 @@ func BenchmarkDelay(b *testing.B) {
 				b.Errorf("%d tasks failed", failed.Load())
 			}
 		})
-	}
-}
-
-// relay forwards connections to an address. It delays what passes in both directions.
-func relay(tb testing.TB, to string, delay time.Duration) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			from, err := l.Accept()
-			if err != nil {
-				return
-			}
-			dst, err := net.Dial("tcp", to)
-			if err != nil {
-				from.Close()
-				continue
-			}
-			go forward(dst, from, delay)
-			go forward(from, dst, delay)
-		}
-	}()
-	return l.Addr().String()
-}
-
-// forward copies from one connection to another, each piece after the delay.
-func forward(dst io.WriteCloser, src io.ReadCloser, delay time.Duration) {
-	type piece struct {
-		due  time.Time
-		text []byte
-	}
-	pieces := make(chan piece, 1<<16)
-	go func() {
-		defer dst.Close()
-		for p := range pieces {
-			time.Sleep(time.Until(p.due))
-			if _, err := dst.Write(p.text); err != nil {
-				src.Close()
-			}
-		}
-	}()
-	defer close(pieces)
-	for {
-		buffer := make([]byte, 1<<16)
-		n, err := src.Read(buffer)
-		if n > 0 {
-			pieces <- piece{time.Now().Add(delay), buffer[:n]}
-		}
-		if err != nil {
-			return
-		}
 	}
 }

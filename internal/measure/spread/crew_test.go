@@ -18,6 +18,7 @@ import (
 	redislocks "lockbench/impls/redis"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/fleet"
+	"lockbench/internal/fleet/relay"
 	"lockbench/internal/world/builtin"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
@@ -43,6 +44,12 @@ func clock(behind time.Duration, rate float64) func(time.Time) time.Duration {
 // crew starts a store, a coordinator and an agent for each clock.
 func crew(t *testing.T, all ...func(time.Time) time.Duration) (*Crew, []*fleet.Agent) {
 	t.Helper()
+	return distant(t, 0, all...)
+}
+
+// distant is like crew. The agents are behind a delay in each direction.
+func distant(t *testing.T, delay time.Duration, all ...func(time.Time) time.Duration) (*Crew, []*fleet.Agent) {
+	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("an agent needs a redis-server")
 	}
@@ -67,10 +74,15 @@ func crew(t *testing.T, all ...func(time.Time) time.Duration) (*Crew, []*fleet.A
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close(true) })
+	far, err := relay.Listen(l.Addr().String(), delay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { far.Close() })
 	var agents []*fleet.Agent
 	for _, of := range all {
 		seat := &Seat{Remote: servers.Remote{Targets: targets}, Clock: of}
-		a, err := fleet.Join(t.Context(), fleet.Address{URL: address}, fleet.Offer{Slots: 1, Calls: seat.Calls(), Clock: of})
+		a, err := fleet.Join(t.Context(), fleet.Address{URL: "nats://" + far.Addr().String()}, fleet.Offer{Slots: 1, Calls: seat.Calls(), Clock: of})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,11 +104,27 @@ func short(lock string, n int) Share {
 func TestClocksApart(t *testing.T) {
 	t.Parallel()
 	trials, _ := strconv.Atoi(os.Getenv("LOCKBENCH_CLOCKS"))
-	c, _ := crew(t, clock(0, 0), clock(3*time.Second, 0))
+	t.Run("near", func(t *testing.T) {
+		t.Parallel()
+		c, _ := crew(t, clock(0, 0), clock(3*time.Second, 0))
+		accuse(t, c, max(2, trials), 5*time.Millisecond)
+	})
+	t.Run("20 ms away", func(t *testing.T) {
+		t.Parallel()
+		c, _ := distant(t, 20*time.Millisecond, clock(0, 0), clock(3*time.Second, 0))
+		accuse(t, c, max(2, trials), 150*time.Millisecond)
+	})
+}
+
+// accuse runs trials of a correct and of a known-broken lock, and checks that only the second one is violated.
+func accuse(t *testing.T, c *Crew, trials int, hold time.Duration) {
+	t.Helper()
 	discarded, grants, hidden, most := 0, 0, 0, time.Duration(0)
-	for n := range max(2, trials) {
+	for n := range trials {
 		for _, lock := range []string{"set-px-lua", "none"} {
-			got, err := c.Run(t.Context(), short(lock, n))
+			s := short(lock, n)
+			s.Params.Hold, s.Params.Duration = hold, max(s.Params.Duration, 3*hold)
+			got, err := c.Run(t.Context(), s)
 			if errors.Is(err, ErrDiscarded) {
 				discarded++
 				continue
@@ -113,13 +141,13 @@ func TestClocksApart(t *testing.T) {
 				if grants, hidden = grants+got.Grants, hidden+got.Hidden; names != nil {
 					t.Errorf("trial %d: %v with an uncertainty of %s", n, names, got.Uncertainty)
 				}
-			case !found && got.Uncertainty < 2*time.Millisecond:
+			case !found && got.Uncertainty < hold/3:
 				t.Errorf("trial %d: no violation of %d grants with an uncertainty of %s", n, got.Grants, got.Uncertainty)
 			}
 			most = max(most, got.Uncertainty)
 		}
 	}
-	t.Logf("%d trials of each lock, %d discarded; %d of %d holds of the correct lock hidden; uncertainty at most %s", max(2, trials), discarded, hidden, grants, most)
+	t.Logf("%d trials of each lock, %d discarded; %d of %d holds of the correct lock hidden; uncertainty at most %s", trials, discarded, hidden, grants, most)
 	if discarded > trials/2+2 {
 		t.Errorf("%d trials were discarded", discarded)
 	}
