@@ -33,6 +33,8 @@ func (p *Plan) Spread(agents int) error {
 			return err
 		case f.Name != faults.None().Name:
 			return fmt.Errorf("the fault %s needs all clients on one machine", f.Name)
+		case time.Duration(point.DurationNS+point.TTLNS+point.WaitNS) > longestSpread:
+			return fmt.Errorf("duration, lease and wait of a trial on agents are longer than %s together", longestSpread)
 		case !w.Divides():
 			return fmt.Errorf("clients of the workload %s share a resource in memory, so they need one machine", w.Name)
 		}
@@ -53,6 +55,9 @@ func (p *Plan) Spread(agents int) error {
 	p.Notes = append(p.Notes, "clients run on agents: the round trip is the coordinator's, and processor time and round trips of clients are not counted")
 	return nil
 }
+
+// longestSpread bounds the time that a trial on agents may take. Agents refuse calls that may last for an hour.
+const longestSpread = 30 * time.Minute
 
 // spreadHold is the hold time of the known-broken lock on agents.
 const spreadHold = 50 * time.Millisecond

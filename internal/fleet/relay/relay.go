@@ -36,7 +36,7 @@ func connect(from net.Conn, to string, delay time.Duration) {
 	go forward(from, dst, delay)
 }
 
-// piece is what was read at once.
+// piece is the result of one read.
 type piece struct {
 	due  time.Time
 	text []byte

@@ -123,12 +123,18 @@ func (c *Crew) Run(ctx context.Context, s Share) (*Trial, error) {
 	if stall := merged.Header.Stall.D(); stall > s.Params.TTL {
 		return nil, fmt.Errorf("%w: an agent was paused for %s, longer than the TTL of %s", ErrDiscarded, stall.Round(time.Millisecond), s.Params.TTL)
 	}
+	t.Late, err = x.late()
+	return t, err
+}
+
+// late returns the longest delay of the start of an agent. The error is ErrDiscarded if that is too long.
+func (x *running) late() (most time.Duration, err error) {
 	for i, d := range x.done {
-		if t.Late = max(t.Late, d.Late); d.Late > lateStart {
-			return nil, fmt.Errorf("%w: agent %s began %s late", ErrDiscarded, names[i], d.Late.Round(time.Millisecond))
+		if most = max(most, d.Late); d.Late > lateStart {
+			return most, fmt.Errorf("%w: agent %s began %s late", ErrDiscarded, x.names[i], d.Late.Round(time.Millisecond))
 		}
 	}
-	return t, nil
+	return most, nil
 }
 
 // processes returns the number of simulated processes: at least the planned one, and the same on each agent.

@@ -221,3 +221,70 @@ func TestConsent(t *testing.T) {
 		t.Errorf("an agent without servers: %v", err)
 	}
 }
+
+// TestLate checks that an agent reports how late it began, and that a late one makes the trial discarded.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	c, _ := crew(t, clock(0, 0)) // for its store
+	redis, _ := stores.Find(servers.Redis)
+	targets, err := redis.Targets(c.Servers[0], "", func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat := &Seat{Remote: servers.Remote{Targets: targets}, Clock: clock(0, 0)}
+	s := short("set-px-lua", 1)
+	s.Params.Part = workloads.Part{Index: 1, Of: 2}
+	go func() { // these calls may arrive before the one that runs
+		_, _ = seat.await(t.Context(), s.ID)
+		_, _ = seat.start(t.Context(), start{ID: s.ID, At: seat.Clock(time.Now()) - time.Second})
+	}()
+	d, err := seat.run(t.Context(), s)
+	if err != nil || d.Late < time.Second {
+		t.Fatalf("late by %s: %v", d.Late, err)
+	}
+	x := &running{names: []string{"a", "b"}, done: []done{{Late: time.Millisecond}, d}}
+	if _, err := x.late(); !errors.Is(err, ErrDiscarded) {
+		t.Errorf("late by %s: %v", d.Late, err)
+	}
+	if _, err := seat.run(t.Context(), s); err == nil {
+		t.Error("a share was run twice")
+	}
+	text, err := seat.send(t.Context(), piece{ID: s.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(text.Bytes, s.Params.Part); err != nil {
+		t.Error(err)
+	}
+	if _, err := read(text.Bytes, workloads.Part{Index: 0, Of: 2}); err == nil {
+		t.Error("an agent may have operations of another one's clients")
+	}
+}
+
+// TestPieces checks that a history that is larger than a message arrives whole.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	seat := &Seat{}
+	x := seat.of("long")
+	for x.history.Len() < 2*pieceSize+1 {
+		x.history.WriteString("a history ")
+	}
+	if _, err := seat.send(t.Context(), piece{ID: "long"}); err == nil {
+		t.Error("a history was sent before its end")
+	}
+	close(x.ended)
+	var all []byte
+	for len(all) < x.history.Len() {
+		p, err := seat.send(t.Context(), piece{ID: "long", From: len(all)})
+		if err != nil || len(p.Bytes) == 0 || len(p.Bytes) > pieceSize {
+			t.Fatalf("%d bytes: %v", len(p.Bytes), err)
+		}
+		all = append(all, p.Bytes...)
+	}
+	if string(all) != x.history.String() {
+		t.Error("the history changed on its way")
+	}
+	if _, err := seat.send(t.Context(), piece{ID: "long", From: -1}); err == nil {
+		t.Error("a piece before the history was sent")
+	}
+}

@@ -76,9 +76,9 @@ const (
 
 // Limits on what an agent may send.
 const (
-	pieceSize      = 4 << 20
+	pieceSize      = 512 << 10 // fits into a message of a NATS server with its default settings
 	mostHistory    = 256 << 20 // bytes, compressed
-	mostOperations = 20_000_000
+	mostOperations = 5_000_000
 )
 
 // ErrDiscarded is the error of a trial that says nothing, because an agent was lost or late, or because of its clock.
