@@ -38,7 +38,7 @@ type Params struct {
 
 	Habits []Habit `json:"habits,omitempty"` // ways of using the lock in the workload varied; each iteration selects some at random; empty: all that suit the lock
 
-	Part Part `json:"part,omitzero"` // clients that run on this machine
+	Part Part `json:"-"` // clients that run on this machine; cases and reports describe all clients
 
 	Initial int `json:"initial,omitempty"` // initial value of each key of the resource, divided among the key's segments
 }

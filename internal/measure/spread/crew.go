@@ -177,7 +177,7 @@ func (x *running) run(ctx context.Context) (err error) {
 	limit := prepareTimeout + startTimeout + WarmUp + p.Duration + p.TTL + p.Wait + prepareTimeout
 	for i, name := range x.names {
 		share := x.share
-		share.Params.Part = x.part(i)
+		share.Part = x.part(i)
 		work.Go(func() (err error) {
 			x.done[i], err = fleet.Call[done](working, x.Fleet, name, runCall, share, limit)
 			return discardIfLost(err)

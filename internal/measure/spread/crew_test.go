@@ -216,7 +216,7 @@ func TestConsent(t *testing.T) {
 	}
 	seat := &Seat{Clock: clock(0, 0)}
 	s := short("set-px-lua", 1)
-	s.Servers, s.Params.Part = []string{"redis://127.0.0.1:1"}, workloads.Part{Of: 1}
+	s.Servers, s.Part = []string{"redis://127.0.0.1:1"}, workloads.Part{Of: 1}
 	if _, err := seat.run(t.Context(), s); !errors.Is(err, fleet.ErrRefused) {
 		t.Errorf("an agent without servers: %v", err)
 	}
@@ -233,7 +233,7 @@ func TestLate(t *testing.T) {
 	}
 	seat := &Seat{Remote: servers.Remote{Targets: targets}, Clock: clock(0, 0)}
 	s := short("set-px-lua", 1)
-	s.Params.Part = workloads.Part{Index: 1, Of: 2}
+	s.Part = workloads.Part{Index: 1, Of: 2}
 	go func() { // these calls may arrive before the one that runs
 		_, _ = seat.await(t.Context(), s.ID)
 		_, _ = seat.start(t.Context(), start{ID: s.ID, At: seat.Clock(time.Now()) - time.Second})
@@ -253,7 +253,7 @@ func TestLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(text.Bytes, s.Params.Part); err != nil {
+	if _, err := read(text.Bytes, s.Part); err != nil {
 		t.Error(err)
 	}
 	if _, err := read(text.Bytes, workloads.Part{Index: 0, Of: 2}); err == nil {

@@ -136,7 +136,9 @@ func (s *Seat) runOnce(ctx context.Context, of Share, x *share) (result done, er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(x.ctx, cancel)()
-	setting := trial.Setting{Run: of.Run, Servers: servers.External, Remote: s.Remote, Params: of.Params, LockParams: of.LockParams, Prefix: of.Prefix,
+	params := of.Params
+	params.Part = of.Part
+	setting := trial.Setting{Run: of.Run, Servers: servers.External, Remote: s.Remote, Params: params, LockParams: of.LockParams, Prefix: of.Prefix,
 		Pace: func(ctx context.Context, r trial.Running) { waiting.Pause(ctx, WarmUp+of.Params.Duration-r.Since()) }}
 	if of.Delay > 0 {
 		setting.Dial = s.Dial(of.Delay)
@@ -178,7 +180,7 @@ func (of *Share) cell() (c trial.Cell, err error) {
 	if err := p.Check(); err != nil {
 		return c, err
 	}
-	if p.Part.Of < 1 || p.Part.Index < 0 || p.Part.Index >= p.Part.Of || p.Duration > time.Hour/2 {
+	if of.Part.Of < 1 || of.Part.Index < 0 || of.Part.Index >= of.Part.Of || p.Duration > time.Hour/2 {
 		return c, errors.New("the share of this agent is not possible")
 	}
 	i := slices.IndexFunc(catalog.All(), func(l impls.Impl) bool { return l.Name == of.Lock })

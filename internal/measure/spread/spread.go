@@ -22,7 +22,8 @@ type Share struct {
 	Lock       string            `json:"lock"`
 	Deployment string            `json:"deployment,omitempty"`
 	Workload   string            `json:"workload"`
-	Params     workloads.Params  `json:"params"` // of the whole trial; Part has the agent's part
+	Params     workloads.Params  `json:"params"` // of the whole trial, without Params.Part
+	Part       workloads.Part    `json:"part"`   // clients of the agent
 	LockParams map[string]string `json:"lock_params,omitempty"`
 	Delay      time.Duration     `json:"delay_ns,omitempty"` // delay that a self-check adds to each answer of a server
 	Servers    []string          `json:"servers,omitempty"`  // addresses without secrets
