@@ -63,8 +63,13 @@ func (s *scene) chooseParams(seed uint64) {
 	}
 }
 
-// chooseLease chooses the requested lease. In virtual time it may be long, so that a waiter that is not woken waits for longer, or
-// so short that requests last as long. A store whose leases are whole seconds is also requested another one.
+// briefLeases lists leases in milliseconds. They are prime numbers: a part of one, such as a delay, seldom ends at the same time as a
+// timeout of the lock, and the order of two events at one time is not determined.
+var briefLeases = []time.Duration{23, 29, 31, 37, 41, 43, 47, 53, 59}
+
+// chooseLease chooses the requested lease. In virtual time it may be long, so that a waiter that is not woken waits for longer. If the
+// lock checks its lease before a grant, the lease may be so short that requests last as long. A store whose leases are whole seconds is
+// also requested another one.
 func (s *scene) chooseLease(seed uint64) time.Duration {
 	lease, r := max(ttl, s.lock.Shortest), also(seed, limits)
 	switch {
@@ -73,8 +78,8 @@ func (s *scene) chooseLease(seed uint64) time.Duration {
 	case s.real:
 	case also(seed, longLeases).IntN(5) == 0:
 		lease = max(4*ttl, s.lock.Shortest)
-	case s.workload != "varied" && r.IntN(4) == 0: // what clients do in varied takes longer
-		lease = max(time.Duration(20+r.IntN(41))*time.Millisecond, s.lock.Shortest)
+	case s.lock.ChecksLease && s.workload != "varied" && r.IntN(4) == 0: // what clients do in varied takes longer
+		lease = briefLeases[r.IntN(len(briefLeases))] * time.Millisecond
 	}
 	return lease
 }
