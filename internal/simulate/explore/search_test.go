@@ -147,7 +147,7 @@ func TestDefectsAreFound(t *testing.T) {
 						t.Errorf("violated without %s too", s.Case.Plan.Steps[i].Name)
 					}
 				}
-				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 60 || s.To.compare(s.From) > 0 || len(s.Events) == 0 || s.Timeline == "" {
+				if s.Property != c.property || s.To.Faults > 3 || s.To.Operations > 35 || s.To.compare(s.From) > 0 || len(s.Events) == 0 || s.Timeline == "" {
 					t.Errorf("%+v", s)
 				}
 				return

@@ -45,7 +45,6 @@ func makers() []maker {
 		{name: "server-pause", verb: faults.Freeze, nodes: 2, lasts: true},
 		{name: "clock-forward", verb: faults.Jump, nodes: 2, by: (*scene).durationNearLease},
 		{name: "clock-back", verb: faults.Jump, nodes: 2, by: func(s *scene) time.Duration { return -s.durationNearLease() }},
-		{name: "client-clock-drift", on: "clock", verb: faults.ClientDrift, make: clientDrifting},
 		{name: "clock-drift", only: "virtual", verb: faults.Drift, make: drifting},
 		{name: "eviction", on: "one", verb: faults.Evict, nodes: 1},
 		{name: "failover", on: "replica", verb: faults.Failover, make: failover},
@@ -66,6 +65,7 @@ func realMakers() []maker {
 		{name: "waiter-session-kill", on: "session", verb: faults.Unseat, make: waiterEnded},
 		{name: "client-clock-forward", on: "clock", verb: faults.ClientJump, process: true, by: (*scene).durationNearLease},
 		{name: "client-clock-back", on: "clock", verb: faults.ClientJump, process: true, by: func(s *scene) time.Duration { return -s.durationNearLease() }},
+		{name: "client-clock-drift", on: "clock", verb: faults.ClientDrift, make: clientDrifting},
 	}
 }
 
