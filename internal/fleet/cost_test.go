@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"lockbench/internal/fleet/relay"
+	"lockbench/internal/world/proxy"
 )
 
 // task100ms is a handler that works for 100 ms, as long as the shortest batches of a search.
@@ -74,12 +74,13 @@ func BenchmarkDelay(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer c.Close(true)
-			distant, err := relay.Listen(strings.TrimPrefix(address, "nats://"), delay)
+			distant, err := proxy.Listen(strings.TrimPrefix(address, "nats://"), proxy.Opaque)
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer distant.Close()
-			a, err := Join(b.Context(), Address{URL: "nats://" + distant.Addr().String()}, Offer{Slots: 1, Tasks: Handlers{"double": task100ms}})
+			distant.Delay(delay)
+			a, err := Join(b.Context(), Address{URL: "nats://" + distant.Addr()}, Offer{Slots: 1, Tasks: Handlers{"double": task100ms}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -18,8 +18,8 @@ import (
 	redislocks "lockbench/impls/redis"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/fleet"
-	"lockbench/internal/fleet/relay"
 	"lockbench/internal/world/builtin"
+	"lockbench/internal/world/proxy"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/workloads"
@@ -74,15 +74,16 @@ func distant(t *testing.T, delay time.Duration, all ...func(time.Time) time.Dura
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close(true) })
-	far, err := relay.Listen(l.Addr().String(), delay)
+	far, err := proxy.Listen(l.Addr().String(), proxy.Opaque)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { far.Close() })
+	t.Cleanup(func() { _ = far.Close() })
+	far.Delay(delay)
 	var agents []*fleet.Agent
 	for _, of := range all {
 		seat := &Seat{Remote: servers.Remote{Targets: targets}, Clock: of}
-		a, err := fleet.Join(t.Context(), fleet.Address{URL: "nats://" + far.Addr().String()}, fleet.Offer{Slots: 1, Calls: seat.Calls(), Clock: of})
+		a, err := fleet.Join(t.Context(), fleet.Address{URL: "nats://" + far.Addr()}, fleet.Offer{Slots: 1, Calls: seat.Calls(), Clock: of})
 		if err != nil {
 			t.Fatal(err)
 		}
