@@ -80,16 +80,20 @@ func TestClientClockNeedsLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range []faults.Fault{faultNamed("client-clock-forward"), clientDrift} {
-		p, err := stage.Play(t.Context(), Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: fault})
-		switch {
-		case strings.Contains(p.Discarded, "was paused"):
-			t.Skip("this machine is too busy: ", p.Discarded)
-		case err != nil || !strings.Contains(p.Discarded, "statically linked"):
-			t.Errorf("%s: discarded: %q, error: %v", fault.Name, p.Discarded, err)
+	t.Cleanup(func() {
+		if err := stage.Close(); err != nil {
+			t.Error(err)
 		}
-	}
-	if err := stage.Close(); err != nil {
-		t.Error(err)
+	})
+	for _, fault := range []faults.Fault{faultNamed("client-clock-forward"), clientDrift} {
+		var p Played
+		for tries := 0; tries < 5 && (tries == 0 || strings.Contains(p.Discarded, "was paused")); tries++ { // a busy machine discards trials
+			if p, err = stage.Play(t.Context(), Cell{Lock: lock, Workload: namedWorkload("counter"), Fault: fault}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !strings.Contains(p.Discarded, "statically linked") {
+			t.Errorf("%s: discarded: %q", fault.Name, p.Discarded)
+		}
 	}
 }
