@@ -78,7 +78,7 @@ func pausing(pauses []decision.Struck) faults.Plan {
 	for i, s := range pauses {
 		granted := workloads.Moment{Client: victim, Iteration: uint64(i), Point: workloads.Granted}
 		p.Steps = append(p.Steps,
-			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.Hold + s.Pause}, For: s.Hold + s.Pause},
+			faults.Step{Name: longerWork, When: faults.Trigger{At: granted}, Do: faults.Action{Verb: faults.Stall, Client: victim, By: s.Hold + s.Pause}},
 			faults.Step{Name: decision.PauseFault, When: faults.Trigger{At: granted, Later: max(s.After, 1)}, Do: faults.Action{Verb: faults.Pause}, For: max(s.Pause, 1),
 				Until: workloads.Moment{Client: victim, Iteration: uint64(i + 1), Point: workloads.Asking}}) // each pause ends before the next acquire
 	}

@@ -25,7 +25,7 @@ var clientClockBack = Fault{
 		asked := workloads.Moment{Client: victim, Point: workloads.Asking}
 		return aroundFirstHold(s, Step{When: Trigger{At: asked, On: &Passing{Process: victimProcess, Nth: 1, Reply: true}},
 			Do: Action{Verb: ClientJump, Process: victimProcess, By: -2 * s.TTL}},
-			Step{When: whenGranted(), Do: Action{Verb: Stall, Client: victim, By: longerThanLease(s)}, For: longerThanLease(s)})
+			Step{When: whenGranted(), Do: Action{Verb: Stall, Client: victim, By: longerThanLease(s)}})
 	},
 }
 

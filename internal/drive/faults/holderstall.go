@@ -16,7 +16,7 @@ var holderStall = Fault{
 				{Client: 2, Until: granted(victim, 0), Timeout: 2 * s.TTL},
 				{Client: 1, Until: granted(2, 0), Timeout: 3 * s.TTL},
 			},
-			Steps: []Step{{When: whenGranted(), Do: Action{Verb: Stall, Client: victim, By: longerThanLease(s)}, For: longerThanLease(s)}},
+			Steps: []Step{{When: whenGranted(), Do: Action{Verb: Stall, Client: victim, By: longerThanLease(s)}}},
 		}
 	},
 }

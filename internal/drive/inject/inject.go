@@ -99,6 +99,9 @@ func New(name string, plan faults.Plan, w World, rec *histories.Recorder) *Injec
 	in := &Injector{plan: plan, world: w, rec: rec, seen: map[workloads.Moment]chan struct{}{}}
 	in.over, in.end = context.WithCancel(context.Background())
 	for _, s := range plan.Steps {
+		if s.Do.Verb == faults.Stall { // it lasts as long as the work
+			s.For = cmp.Or(s.For, s.Do.By)
+		}
 		in.steps = append(in.steps, &step{Strike: Strike{Step: s}, in: in, name: cmp.Or(s.Name, name)})
 	}
 	return in

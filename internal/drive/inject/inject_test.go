@@ -219,11 +219,12 @@ func TestHealed(t *testing.T) {
 	}{
 		"after its time": {faults.Step{When: at, Do: stall, For: time.Millisecond}, true},
 		"at the end":     {faults.Step{When: at, Do: stall, For: long}, false},
-		"never":          {faults.Step{When: at, Do: stall}, false},
+		"after its work": {faults.Step{When: at, Do: faults.Action{Verb: faults.Stall, By: 2 * time.Millisecond}}, true},
+		"never":          {faults.Step{When: at, Do: faults.Action{Verb: faults.Abandon}}, false},
 	} {
 		in, ops := injecting(t, faults.Plan{Steps: []faults.Step{c.step}})
 		order := in.At(t.Context(), moment(0, workloads.Granted))
-		if order.Stall != time.Second {
+		if order.Stall != c.step.Do.By {
 			t.Errorf("%s: order %+v", name, order)
 		}
 		if c.before {

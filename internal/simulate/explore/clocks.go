@@ -38,7 +38,7 @@ func holderBehind(s *scene) faults.Plan {
 	s.params.Duration += work
 	p.Steps = []faults.Step{
 		{Name: "client-clock-back", When: when, Do: faults.Action{Verb: faults.ClientJump, By: -s.uniqueDuration(s.percent(lease, 100, 300))}},
-		{Name: "client-clock-back", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}, For: work}}
+		{Name: "client-clock-back", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}}}
 	return p
 }
 
@@ -65,6 +65,6 @@ func slowHolder(s *scene) faults.Plan {
 	p.Steps = []faults.Step{
 		{Name: "client-clock-drift", When: faults.Trigger{At: workloads.Moment{Point: workloads.Asking}},
 			Do: faults.Action{Verb: faults.ClientDrift, By: -s.randomDuration(300*time.Millisecond, 900*time.Millisecond)}, For: s.uniqueDuration(work + lease)},
-		{Name: "client-clock-drift", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}, For: work}}
+		{Name: "client-clock-drift", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}}}
 	return p
 }

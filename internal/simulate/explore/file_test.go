@@ -127,7 +127,7 @@ func TestInvalidFiles(t *testing.T) {
 		change(`"point"`, `"client": 8, "point"`):                          "gate 1: a moment is of client 8, and there are 3",
 		change(`"hold_ns": 560000000`, `"hold_ns": 9000000000000000`):      "2500h0m0s is too long: a duration in a case is at most 1h0m0s",
 		change(`"when": {`, `"when": {"on": {"process": 5, "nth": 1},`):    "step 1: it waits for command 1 of process 5, and there are 2 processes",
-		string(good) + "{}":                                                "63:1: invalid character '{' after top-level value",
+		string(good) + "{}":                                                "62:1: invalid character '{' after top-level value",
 	} {
 		_, err := Decode([]byte(text))
 		if err == nil != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err != nil && strings.Contains(err.Error(), "\n") {

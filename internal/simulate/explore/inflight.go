@@ -57,7 +57,7 @@ func silentlyEnded(s *scene) faults.Plan {
 	s.params.Duration, s.params.Grace = work+lease, 6*lease
 	cut := s.uniqueDuration(s.randomDuration(0, lease/4))
 	p.Steps = []faults.Step{
-		{Name: "session-kill", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}, For: work},
+		{Name: "session-kill", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: work}},
 		{Name: "partition", When: firstGrant(cut), Do: faults.Action{Verb: faults.Cut, Nodes: s.nodes(5)}, For: s.uniqueDuration(work - cut)},
 		{Name: "session-kill", When: firstGrant(s.uniqueDuration(cut + s.randomDuration(time.Millisecond, lease/4))), Do: faults.Action{Verb: faults.Unseat, Nodes: []int{0}}}}
 	return p

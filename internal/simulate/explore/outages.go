@@ -235,6 +235,6 @@ func fastServers(s *scene) faults.Plan {
 	by := s.percent(allowedDrift, 60, 100)
 	p.Steps = []faults.Step{
 		{Name: "clock-drift", Do: faults.Action{Verb: faults.Drift, Nodes: s.rand.Perm(5)[:3+s.rand.IntN(3)], By: by}},
-		{Name: "holder-stall", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: lease + lease/20}, For: lease + lease/20}}
+		{Name: "holder-stall", When: firstGrant(0), Do: faults.Action{Verb: faults.Stall, By: lease + lease/20}}}
 	return p
 }

@@ -150,7 +150,7 @@ func overtaken(s *scene) faults.Plan {
 	work := away + lease*time.Duration(60+s.rand.IntN(200))/100
 	s.params.Hold = s.randomDuration(lease/200, lease/3)
 	s.params.Duration = work + lease
-	p.Steps = []faults.Step{{Name: "holder-stall", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}}, Do: faults.Action{Verb: faults.Stall, By: work}, For: work}}
+	p.Steps = []faults.Step{{Name: "holder-stall", When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}}, Do: faults.Action{Verb: faults.Stall, By: work}}}
 	from := faults.Trigger{At: workloads.Moment{Point: workloads.Granted}, Later: s.uniqueDuration(s.randomDuration(lease/50, lease/2))}
 	switch n := s.rand.IntN(3); {
 	case n < 2 && s.allows("process-pause"):

@@ -2,7 +2,6 @@ package explore
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -80,9 +79,6 @@ func checkCase(c Case) error {
 	var errs []error
 	for _, s := range c.Plan.Steps {
 		errs = append(errs, c.checkStep(s))
-		if s.Do.Verb == faults.Stall && s.For != s.Do.By { // the history would not have the end of the fault
-			errs = append(errs, fmt.Errorf("%s: client %d works for %v, and the fault lasts %v", s.Name, s.Do.Client, s.Do.By, s.For))
-		}
 	}
 	for _, g := range c.Plan.Gates {
 		errs = append(errs, c.checkMoment(g.Until))
