@@ -159,6 +159,32 @@ func TestSameNanosecond(t *testing.T) {
 	}
 }
 
+// TestNextNanosecond writes a message in one nanosecond and another in the next, in which the outbox sends the first. Whether the
+// outbox or the second writer runs first is not determined, and must not change the arrival times.
+func TestNextNanosecond(t *testing.T) {
+	arrivals := func() (at [2]time.Duration) {
+		synctest.Test(t, func(*testing.T) {
+			n := newNetwork(1, 1, latency, 1)
+			defer n.Close()
+			first, one := n.connect(0, 0)
+			second, other := n.connect(0, 0)
+			start := time.Now()
+			first.Write([]byte("b")) // in one nanosecond, messages are sorted by content
+			time.Sleep(1)
+			second.Write([]byte("a"))
+			time.Sleep(apart)
+			at = [2]time.Duration{one.in.queue[0].at.Sub(start), other.in.queue[0].at.Sub(start)}
+		})
+		return at
+	}
+	want := arrivals()
+	for range 30 {
+		if got := arrivals(); got != want {
+			t.Fatalf("they arrive at %v, want %v", got, want)
+		}
+	}
+}
+
 func TestDirectionsOwnNanoseconds(t *testing.T) {
 	inPair(t, func(t *testing.T, client, server *conn) {
 		total, table := time.Duration(0), &client.out.pair.link.timetable

@@ -231,8 +231,9 @@ type outbox struct {
 // letter holds the data written to one pipe in one nanosecond. Each write is one chunk. A nil chunk means the end of the
 // stream.
 type letter struct {
-	pipe   *pipe
-	chunks [][]byte
+	pipe    *pipe
+	written time.Time
+	chunks  [][]byte
 }
 
 func newOutbox() *outbox {
@@ -244,24 +245,36 @@ func newOutbox() *outbox {
 
 // put adds a chunk for the pipe. The caller must not modify the chunk afterwards.
 func (o *outbox) put(p *pipe, chunk []byte) {
+	now := time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range o.letters {
-		if l := &o.letters[i]; l.pipe == p {
+		if l := &o.letters[i]; l.pipe == p && l.written.Equal(now) {
 			l.chunks = append(l.chunks, chunk)
 			return
 		}
 	}
-	o.letters = append(o.letters, letter{p, [][]byte{chunk}})
+	o.letters = append(o.letters, letter{p, now, [][]byte{chunk}})
 	if len(o.letters) == 1 {
 		o.leaves.Reset(1)
 	}
 }
 
+// sendLetters sends the letters of the last nanosecond. A goroutine that wakes in the same nanosecond as sendLetters may already have
+// written. Its letter is sent in the next one, whichever of the two runs first.
 func (o *outbox) sendLetters() {
+	now := time.Now()
 	o.mu.Lock()
-	letters := o.letters
-	o.letters = nil
+	due := slices.IndexFunc(o.letters, func(l letter) bool { return l.written.Equal(now) })
+	if due < 0 {
+		due = len(o.letters)
+	}
+	letters := o.letters[:due:due]
+	if o.letters = o.letters[due:]; len(o.letters) > 0 {
+		o.leaves.Reset(1)
+	} else {
+		o.letters = nil
+	}
 	o.mu.Unlock()
 	if len(letters) > 1 {
 		slices.SortFunc(letters, compareLetters)
