@@ -147,6 +147,12 @@ func (f *Facts) disturbed(client int32, from time.Duration) bool {
 	return s != nil && (len(s.open) > 0 || s.ended >= from)
 }
 
+// mayLoseMessage reports whether a fault may have lost a message of the client at or after the given time.
+func (f *Facts) mayLoseMessage(client int32, from time.Duration) bool {
+	s := f.faults[client]
+	return s != nil && (s.lossy >= from || slices.ContainsFunc(s.open, func(o spell) bool { return !o.lossless }))
+}
+
 // reconnectTime is the time within which a client reaches its servers again after a fault that broke its connections.
 const reconnectTime = 3 * time.Second
 

@@ -67,7 +67,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 	case op.Kind == histories.Release:
 		a, ok := x.open[op.Client]
 		delete(x.open, op.Client)
-		if ok && x.Shaken && (a.why == again || a.why == late) { // the hold may still exist: a clock that is set back extends a lease, and a failover may restore a hold
+		if ok && (a.why == again || a.why == late) && x.excused(op) {
 			x.tried[a.why]--
 			return
 		}
@@ -78,6 +78,13 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 			x.violation(k, a, op)
 		}
 	}
+}
+
+// excused reports whether a fault explains that a second or a late release was answered ok. The hold may still exist after a fault of
+// the servers: a clock that is set back extends a lease, and a failover may restore a hold. If a message was lost during the release,
+// the lock may have sent its request again, and cannot tell whether the first request released the hold.
+func (x *releases) excused(op *histories.Op) bool {
+	return x.Shaken || x.mayLoseMessage(op.Client, op.Call)
 }
 
 // judge reports whether a release must be refused, because the client certainly does not hold the key. If so, the
