@@ -42,8 +42,8 @@ type onServers struct {
 const hintServers = "apt install redis-server; without --servers a case is run in simulation only"
 
 // Numbers of concurrent trials for each core. Real trials mostly wait, so there can be more trials than cores. Each trial has
-// its own servers. A Redis server (realJobs) needs the least processor time, five of them more (otherJobs). Workers with a slow
-// runtime, and servers in Java, need the most (slowJobs).
+// its own servers. A Redis server (realJobs) needs the least processor time, another server or several of them more
+// (otherJobs). Workers with a slow runtime need the most (slowJobs).
 const (
 	realJobs  = 10
 	otherJobs = 4
@@ -52,16 +52,12 @@ const (
 
 // jobsFor returns the number of concurrent trials of the subjects.
 func jobsFor(subjects []explore.Subject) int {
-	jobs := realJobs
 	for _, s := range subjects {
-		switch store, several := s.Store(); {
-		case store == "zookeeper":
-			jobs = min(jobs, slowJobs)
-		case several, store != "redis" && store != "":
-			jobs = min(jobs, otherJobs)
+		if store, several := s.Store(); several || store != "redis" && store != "" {
+			return otherJobs * runtime.NumCPU()
 		}
 	}
-	return jobs * runtime.NumCPU()
+	return realJobs * runtime.NumCPU()
 }
 
 // newReal returns an engine that runs cases on real servers, with at most the given number of concurrent trials (parameter

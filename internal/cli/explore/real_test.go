@@ -14,8 +14,8 @@ func TestJobsFor(t *testing.T) {
 	for _, c := range []struct {
 		locks []string
 		want  int // for each core
-	}{{[]string{"fenced"}, realJobs}, {[]string{"redlock"}, otherJobs}, {[]string{"etcd"}, otherJobs}, {[]string{"zookeeper"}, slowJobs},
-		{[]string{"zookeeper", "fenced", "etcd"}, slowJobs}} {
+	}{{[]string{"fenced"}, realJobs}, {[]string{"redlock"}, otherJobs}, {[]string{"etcd"}, otherJobs}, {[]string{"zookeeper"}, otherJobs},
+		{[]string{"fenced", "etcd"}, otherJobs}} {
 		var subjects []explore.Subject
 		for _, l := range c.locks {
 			subjects = append(subjects, explore.Subject{Lock: l})

@@ -69,11 +69,12 @@ var briefLeases = []time.Duration{23, 29, 31, 37, 41, 43, 47, 53, 59}
 
 // chooseLease chooses the requested lease. In virtual time it may be long, so that a waiter that is not woken waits for longer. If the
 // lock checks its lease before a grant, the lease may be so short that requests last as long. A store whose leases are whole seconds is
-// also requested another one.
+// also requested another one, but not from a worker program: a library may get its lease when it is opened, so that each lease needs new
+// processes.
 func (s *scene) chooseLease(seed uint64) time.Duration {
 	lease, r := max(ttl, s.lock.Shortest), also(seed, limits)
 	switch {
-	case s.real && s.lock.Shortest > 0 && r.IntN(3) == 0:
+	case s.real && s.lock.Program == nil && s.lock.Shortest > 0 && r.IntN(3) == 0:
 		lease += time.Duration(1+r.IntN(999)) * time.Millisecond
 	case s.real:
 	case also(seed, longLeases).IntN(5) == 0:

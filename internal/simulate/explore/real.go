@@ -26,7 +26,7 @@ type Real struct {
 
 type idleStage struct {
 	*trial.Stage
-	name string // lock and parameters; see stageName
+	name string // what its trials share; see stageName
 }
 
 // NewReal returns an engine that runs at most slots cases at the same time. The function run returns a new run ID for
@@ -152,8 +152,11 @@ func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 	return p, nil
 }
 
-// stage returns an idle stage for the lock, or a new stage. If there are as many stages as slots, it first closes an
-// idle stage of another lock.
+// stagesPerSlot is the maximum number of stages for each slot. It is more than one because a lock is tested on several
+// deployments in turn, and some servers take longer to start than a trial lasts.
+const stagesPerSlot = 2
+
+// stage returns an idle stage for the trial, or a new stage. If there are too many stages, it first closes an idle one.
 func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, error) {
 	own, other := r.takeIdleStage(stageName(cell, params))
 	if own != nil {
@@ -172,13 +175,13 @@ func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, e
 	return setting.Stage(cell.Lock)
 }
 
-// stageName returns the lock and the parameters that all trials on a stage share.
+// stageName returns the lock, the deployment and the parameters that all trials on a stage share.
 func stageName(cell trial.Cell, params map[string]string) string {
-	return fmt.Sprint(cell.Lock.Name, params)
+	return fmt.Sprint(cell.Lock.Name, "@", cell.On(), params)
 }
 
 // takeIdleStage removes an idle stage with this name from the list and returns it. If no stage has this name, own is
-// nil, and the caller starts a new stage. If there are as many stages as slots, other is a stage to close first.
+// nil, and the caller starts a new stage. If there are too many stages, other is one to close first.
 func (r *Real) takeIdleStage(name string) (own, other *trial.Stage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,7 +190,7 @@ func (r *Real) takeIdleStage(name string) (own, other *trial.Stage) {
 		r.idle = slices.Delete(r.idle, i, i+1)
 		return own, nil
 	}
-	if len(r.slots)+len(r.idle) > cap(r.slots) { // the caller uses one slot, and every other slot may have a stage
+	if len(r.idle) > 0 && len(r.slots)+len(r.idle) > stagesPerSlot*cap(r.slots) { // the slots include the caller's
 		other = r.idle[0].Stage
 		r.idle = slices.Delete(r.idle, 0, 1)
 	}
