@@ -255,8 +255,8 @@ func slowestOfMost(ctx context.Context, p *workers.Process) (time.Duration, erro
 }
 
 const (
-	slowStart = time.Second           // minimum start time of a runtime that counts as slow
-	slowPing  = 10 * time.Millisecond // minimum round-trip time of a ping at which a runtime counts as slow
+	slowStart = 400 * time.Millisecond // minimum start time of a runtime that counts as slow: less than a Java virtual machine needs
+	slowPing  = 10 * time.Millisecond  // minimum round-trip time of a ping at which a runtime counts as slow
 )
 
 // Slow reports whether the worker's runtime is slow. A stalled process can then delay a holder so long that a trial is

@@ -47,7 +47,7 @@ const hintServers = "apt install redis-server; without --servers a case is run i
 const (
 	realJobs  = 10
 	otherJobs = 4
-	slowJobs  = 2
+	slowJobs  = 3
 )
 
 // jobsFor returns the number of concurrent trials of the subjects.

@@ -98,7 +98,7 @@ func (s *stage) renewed(g impls.Grant, sent time.Duration, err error) {
 // fill connects the worker process of the seat to the servers of a trial. It starts the process unless it is running.
 func (s *stage) fill(ctx context.Context, x *seat, t *trial, number int) error {
 	asked := t.group.Front()
-	moves := x != s.fresh && slices.ContainsFunc(t.verbs(), faults.MovesClientClock)
+	moves := x != s.fresh && t.movesClientClock()
 	if x.group != t.group || x.ttl != t.Params.TTL && t.Lock.Program != nil || moves && x.process != nil && !x.process.HasClock() {
 		if err := errors.Join(x.endWorker(), x.unlink()); err != nil {
 			return err
@@ -235,13 +235,21 @@ func (x *Stage) Play(ctx context.Context, c Cell) (Played, error) {
 // changing lists the actions whose effect on servers cannot be undone.
 var changing = []faults.Verb{faults.Down, faults.Unlink, faults.Failover, faults.Depose, faults.Jump, faults.Drift}
 
+func (c Cell) changesServers() bool {
+	return slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return slices.Contains(changing, v) })
+}
+
+func (c Cell) movesClientClock() bool { return slices.ContainsFunc(c.verbs(), faults.MovesClientClock) }
+
+// Spends reports whether a trial changes servers or clocks, so that the next trial on its Stage needs new servers and processes.
+func (c Cell) Spends() bool { return c.changesServers() || c.movesClientClock() }
+
 // stopChangedServers stops the servers if a fault of the trial has changed them.
 func (x *Stage) stopChangedServers(c Cell) error {
 	if x.group == nil {
 		return nil
 	}
-	dead := slices.ContainsFunc(x.group.Nodes, func(n servers.Node) bool { return !n.Alive() })
-	if dead || slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return slices.Contains(changing, v) }) {
+	if c.changesServers() || slices.ContainsFunc(x.group.Nodes, func(n servers.Node) bool { return !n.Alive() }) {
 		return x.stop()
 	}
 	return nil

@@ -126,7 +126,7 @@ func (r realRunner) run(c Case) (*Run, error) {
 		Ops: Operations(p.Lines), Verdict: p.Verdict}, nil
 }
 
-// play runs a trial on an idle or a new stage. After an error it closes the stage.
+// play runs a trial on an idle or a new stage. It closes the stage after an error, or if the trial spends it.
 func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -134,7 +134,7 @@ func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 	case <-r.ctx.Done():
 		return p, r.ctx.Err()
 	}
-	s, err := r.stage(cell, c.LockParams)
+	s, err := r.stage(cell, c)
 	if err != nil {
 		return p, err
 	}
@@ -146,19 +146,27 @@ func (r realRunner) play(cell trial.Cell, c Case) (p trial.Played, err error) {
 		}
 		return p, errors.Join(err, s.Close())
 	}
+	if cell.Spends() {
+		return p, s.Close()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.idle = append(r.idle, idleStage{s, stageName(cell, c.LockParams)})
+	r.idle = append(r.idle, idleStage{s, stageName(cell, c)})
 	return p, nil
 }
 
-// stagesPerSlot is the maximum number of stages for each slot. It is more than one because a lock is tested on several
-// deployments in turn, and some servers take longer to start than a trial lasts.
+// stagesPerSlot is the maximum number of stages for each slot. It is more than one because servers and workers may take longer to
+// start than a trial lasts, and a case may need other ones than the case before.
 const stagesPerSlot = 2
 
-// stage returns an idle stage for the trial, or a new stage. If there are too many stages, it first closes an idle one.
-func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, error) {
-	own, other := r.takeIdleStage(stageName(cell, params))
+// stage returns an idle stage for the trial, or a new stage. A trial that spends its stage gets a new one. If there are too many
+// stages, an idle one is closed first.
+func (r *Real) stage(cell trial.Cell, c Case) (*trial.Stage, error) {
+	name := stageName(cell, c)
+	if cell.Spends() {
+		name = "" // no idle stage has this name
+	}
+	own, other := r.takeIdleStage(name)
 	if own != nil {
 		return own, nil
 	}
@@ -169,15 +177,20 @@ func (r *Real) stage(cell trial.Cell, params map[string]string) (*trial.Stage, e
 	}
 	setting := r.setting
 	setting.Run = r.run()
-	if params != nil {
-		setting.LockParams = params
+	if c.LockParams != nil {
+		setting.LockParams = c.LockParams
 	}
 	return setting.Stage(cell.Lock)
 }
 
-// stageName returns the lock, the deployment and the parameters that all trials on a stage share.
-func stageName(cell trial.Cell, params map[string]string) string {
-	return fmt.Sprint(cell.Lock.Name, "@", cell.On(), params)
+// stageName returns the same name for cases that can run on one stage without new servers and processes. A worker program gets its
+// lease when it is opened, so each lease needs other processes.
+func stageName(cell trial.Cell, c Case) string {
+	name := fmt.Sprint(cell.Lock.Name, "@", cell.On(), c.LockParams)
+	if cell.Lock.Program != nil {
+		name += c.Params.TTL.String()
+	}
+	return name
 }
 
 // takeIdleStage removes an idle stage with this name from the list and returns it. If no stage has this name, own is

@@ -117,3 +117,27 @@ func TestRealCases(t *testing.T) {
 		t.Errorf("actions: %v", verbs)
 	}
 }
+
+// TestTakeIdleStage checks which idle stage a case gets, and when an idle stage must be closed first.
+func TestTakeIdleStage(t *testing.T) {
+	one, three := idleStage{new(trial.Stage), "zookeeper@single"}, idleStage{new(trial.Stage), "zookeeper@three"}
+	full := slices.Repeat([]idleStage{one}, stagesPerSlot-1)
+	for name, c := range map[string]struct {
+		idle       []idleStage
+		asked      string
+		own, other *trial.Stage
+	}{
+		"a stage with the name":   {[]idleStage{one, three}, three.name, three.Stage, nil},
+		"none, and few stages":    {full, three.name, nil, nil},
+		"none, and too many":      {append(full, one), three.name, nil, one.Stage},
+		"none, and no idle stage": {nil, three.name, nil, nil},
+	} {
+		r := NewReal(trial.Setting{}, nil, 1)
+		r.slots <- struct{}{} // the caller's slot
+		r.idle = slices.Clone(c.idle)
+		own, other := r.takeIdleStage(c.asked)
+		if own != c.own || other != c.other {
+			t.Errorf("%s: got %p and %p, want %p and %p", name, own, other, c.own, c.other)
+		}
+	}
+}
