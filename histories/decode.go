@@ -22,11 +22,12 @@ const maxLine = 1 << 20
 // ErrTruncated is returned for a file that ends within its header.
 var ErrTruncated = errors.New("the history was cut off before its first mark: nothing can be judged")
 
-// Line is one line of a history after the header: either an operation or a mark. All calls and returns up to the time
-// of a mark are on lines before the mark.
+// Line is one line of a history after the header: an operation, a mark or a bound. All calls and returns up to the time of
+// a mark are on lines before the mark.
 type Line struct {
 	Op    Op
 	Mark  bool
+	Bound bool          // no operation on a later line was called before the time At; Open adds bounds to a file without marks
 	At    time.Duration // for a mark: time up to which the history is complete
 	Stall time.Duration // if the field Mark is true: longest pause of the lockbench process since the previous mark
 }
@@ -50,11 +51,21 @@ type Reader struct {
 	line   int
 	offset int64
 	begun  bool                 // whether Next has returned the mark at time 0
+	bounds *bounds              // nil: none are added
 	read   func() (Line, error) // reads a line in another format; nil for JSON lines
 }
 
-// Open opens a history file. The file contains JSON lines, or has one of the formats in others.
+// Open opens a history file. The file contains JSON lines, or has one of the formats in others. If it is a regular file of JSON
+// lines without marks, Open reads it once to find bounds, so that Replay does not keep the whole history in memory.
 func Open(path string, others ...Format) (*Reader, error) {
+	r, err := open(path, others...)
+	if err == nil && r.read == nil && !r.Header.Marks {
+		r.bounds = boundsOf(path)
+	}
+	return r, err
+}
+
+func open(path string, others ...Format) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -147,6 +158,9 @@ func (r *Reader) Next() (Line, error) {
 	if !r.begun && r.Header.Marks {
 		r.begun = true
 		return Line{Op: Op{Return: StillOpen}, Mark: true}, nil
+	}
+	if at, due := r.bounds.next(); due {
+		return Line{Op: Op{Return: StillOpen}, Bound: true, At: at}, nil
 	}
 	if r.read != nil {
 		return r.read()

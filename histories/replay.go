@@ -42,8 +42,8 @@ type Coverage struct {
 // Replay calls visit for each event of a history, in order of time. At equal times, calls come before returns. Replay
 // returns an error if a client has two open operations.
 //
-// Replay keeps in memory only the operations between two marks, which are times up to which the history is complete. If
-// an operation is called at the time of the client's previous return, Replay delays the call by one nanosecond.
+// Replay keeps in memory only the operations between two marks or bounds (see Line). If an operation is called at the time of
+// the client's previous return, Replay delays the call by one nanosecond.
 func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error) {
 	p := replay{visit: visit, clients: map[int32]*sequence{}, faults: map[injection]bool{}}
 	for n := 2; ; n++ {
@@ -55,6 +55,9 @@ func Replay(next func() (Line, error), visit func(Event) error) (Coverage, error
 			return p.cover, err
 		case line.Mark:
 			err = p.mark(line)
+		case line.Bound:
+			n-- // it is not a line of the file
+			err = p.deliver(line.At)
 		default:
 			err = p.add(&line.Op)
 		}
@@ -150,7 +153,9 @@ func (p *replay) call(op *Op, i int32) error {
 	}
 	if op.Call == c.last {
 		op.Call++
-		op.Return = max(op.Return, min(op.Call, op.Return+1))
+		if !op.Open() {
+			op.Return = max(op.Return, op.Call)
+		}
 	}
 	listed := c.busy && c.open == op.Call
 	switch {
@@ -227,20 +232,22 @@ func (p *replay) faultsFirst(a, b queued) int {
 }
 
 // keep removes the operations whose events have all been visited. The parameter rest contains the events that have not
-// been visited.
+// been visited. The other operations stay in the order of their lines, which decides between events at the same time.
 func (p *replay) keep(rest []queued) {
-	moved := make(map[int32]int32, len(rest))
-	kept := make([]Op, 0, len(rest))
+	needed := make([]int32, len(rest))
 	for i, q := range rest {
-		to, ok := moved[q.ev/2]
-		if !ok {
-			to = int32(len(kept))
-			kept = append(kept, p.ops[q.ev/2])
-			moved[q.ev/2] = to
-		}
-		rest[i].ev = to*2 + q.ev&1
+		needed[i] = q.ev / 2
 	}
-	p.ops = append(p.ops[:0], kept...)
+	slices.Sort(needed)
+	needed = slices.Compact(needed)
+	for to, from := range needed {
+		p.ops[to] = p.ops[from]
+	}
+	p.ops = p.ops[:len(needed)]
+	for i := range rest {
+		to, _ := slices.BinarySearch(needed, rest[i].ev/2)
+		rest[i].ev = int32(to)*2 + rest[i].ev&1
+	}
 	p.queue = append(p.queue[:0], rest...)
 }
 
@@ -302,17 +309,20 @@ func (m *Memory) Digest() (string, error) {
 
 // appendLine appends an encoding of all fields of a line. Different lines have different encodings.
 func appendLine(b []byte, l *Line) []byte {
-	if l.Mark {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
-	}
+	b = append(b, flag(l.Mark)|flag(l.Bound)<<1)
 	op := &l.Op
 	for _, n := range [...]int64{int64(l.At), int64(l.Stall), int64(op.Client), int64(op.Life), op.Hold, int64(op.Kind), int64(op.Outcome),
 		int64(op.Depth), int64(op.Due), int64(op.Call), int64(op.Return), int64(op.Wait), int64(op.SentAfter), int64(op.Validity), op.Fence, op.Value} {
 		b = binary.AppendVarint(b, n)
 	}
 	return appendText(appendText(appendText(b, op.Key), op.Fault), op.Error)
+}
+
+func flag(set bool) byte {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 func appendText(b []byte, s string) []byte {
