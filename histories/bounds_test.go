@@ -43,7 +43,7 @@ func unmarked(r *rand.Rand, clients, each int, order func(a, b Op) int) []byte {
 	return text
 }
 
-// visited is what Replay visited, and how many lines it had read before the first event.
+// visited holds the events that Replay visited, and the number of lines that it had read before the first event.
 type visited struct {
 	events []Event
 	cover  Coverage

@@ -82,7 +82,7 @@ func (x *releases) Event(k *projection.Key, ev histories.Event) {
 
 // excused reports whether a fault explains that a second or a late release was answered ok. The hold may still exist after a fault of
 // the servers: a clock that is set back extends a lease, and a failover may restore a hold. If a message was lost during the release,
-// the lock may have sent its request again, and cannot tell whether the first request released the hold.
+// the lock may have sent its request again, and does not know whether the first request released the hold.
 func (x *releases) excused(op *histories.Op) bool {
 	return x.Shaken || x.mayLoseMessage(op.Client, op.Call)
 }

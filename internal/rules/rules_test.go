@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"reports/run":       {"histories", "checker", "reports/figures", "reports/stats", "reports/format", "reports/charts", "reports/html"},
 	"reports/bench":     {"histories", "checker", "reports/figures", "reports/stats", "reports/format", "reports/charts", "reports/html", "reports/run"},
 	"reports/matrix":    {"histories", "checker", "reports/figures", "reports/format", "reports/charts", "reports/html", "reports/run"},
+	"reports/campaign":  {"reports/run"},
 	"reports/selection": {"checker", "reports"},
 
 	"internal/suggest":  {},

@@ -15,6 +15,7 @@ import (
 
 	"lockbench/internal/cli/console"
 	"lockbench/internal/fleet"
+	"lockbench/reports/campaign"
 	"lockbench/reports/format"
 )
 
@@ -159,6 +160,20 @@ func (f *Fleet) Open(ctx context.Context, dir, identity string, slots int, handl
 		note("agents join with: lockbench agent --join " + c.JoinedBy())
 	}
 	return c, nil
+}
+
+// Agents returns the agents of a queue, those of another version of lockbench last.
+func Agents(c *fleet.Coordinator) (all []campaign.Agent) {
+	for _, foreign := range []bool{false, true} {
+		present := c.Agents()
+		if foreign {
+			present = c.Foreign()
+		}
+		for _, a := range present {
+			all = append(all, campaign.Agent{Name: a.Name, Slots: a.Slots, Running: len(a.Running), Done: a.Done, Foreign: foreign})
+		}
+	}
+	return all
 }
 
 // Members describes the agents in a progress line. It returns "" if no agent can join.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 	"lockbench/internal/simulate/explore"
 	"lockbench/internal/suggest"
 	"lockbench/internal/world/servers"
+	"lockbench/reports/campaign"
 	"lockbench/reports/format"
 )
 
@@ -245,11 +247,10 @@ func (x *exploration) run(ctx context.Context) (err error) {
 	complete := false
 	defer func() { err = errors.Join(err, done(complete)) }()
 	x.campaign.Spent = queue.Fleet.Spent()
-	live, progress := newProgress(x.stderr, x.real, func() string { return choice.Members(queue.Fleet) })
-	x.campaign.Progress = progress
-	result, err := x.campaign.Run(ctx, queue)
-	live.Close()
+	result, err := x.watched(queue.Fleet, func() (*explore.Result, error) { return x.campaign.Run(ctx, queue) })
 	switch {
+	case errors.As(err, new(*console.Exit)):
+		return err
 	case errors.Is(err, fleet.ErrRefused):
 		return console.Environment(err, "lockbench agent --allow-worker COMMAND allows it")
 	case err != nil && ctx.Err() == nil:
@@ -257,6 +258,42 @@ func (x *exploration) run(ctx context.Context) (err error) {
 	}
 	complete = ctx.Err() == nil
 	return x.report(ctx, result)
+}
+
+// watched runs the campaign. Meanwhile it shows the progress and writes the state for lockbench serve.
+func (x *exploration) watched(queue *fleet.Coordinator, run func() (*explore.Result, error)) (*explore.Result, error) {
+	start := time.Now().Add(-x.campaign.Spent)
+	var latest atomic.Pointer[explore.Progress]
+	latest.Store(&explore.Progress{})
+	x.campaign.Progress = func(now explore.Progress) { latest.Store(&now) }
+	state, err := campaign.Keep(x.dir, func() campaign.State { return x.state(*latest.Load(), start, choice.Agents(queue)) })
+	if err != nil {
+		return nil, console.Environment(err, "choose another folder with --out")
+	}
+	live := console.NewLive(x.stderr, func() string {
+		return strings.Trim(progressLine(*latest.Load(), x.real, start)+"; "+choice.Members(queue), "; ")
+	})
+	result, err := run()
+	live.Close()
+	if unwritten := state.End(err != nil, x.found(result)); unwritten != nil {
+		console.Note(x.stderr, "lockbench serve will call the search stopped: "+unwritten.Error())
+	}
+	return result, err
+}
+
+// found describes in a few words what a search found.
+func (x *exploration) found(result *explore.Result) string {
+	shown, failed := 0, []string{}
+	for _, l := range result.Locks {
+		if shown += len(l.Counterexamples); l.Fails(x.real) {
+			failed = append(failed, subjectName(l))
+		}
+	}
+	text := format.Plural(shown, "violation") + " shown"
+	if len(failed) > 0 {
+		return text + ", also of what was expected to hold: " + strings.Join(failed, ", ")
+	}
+	return text + "; nothing failed that was expected to hold"
 }
 
 // queue returns the queue for the cases, and a function that ends its processes.

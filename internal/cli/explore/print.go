@@ -5,42 +5,52 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"lockbench/internal/cli/choice"
-	"lockbench/internal/cli/console"
 	"lockbench/internal/simulate/explore"
+	"lockbench/reports/campaign"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
 
-// newProgress starts a progress display for an exploration. The caller passes each new state to the returned function. The
-// function members describes the agents that take part.
-func newProgress(w io.Writer, real bool, members func() string) (*console.Live, func(explore.Progress)) {
-	var line atomic.Value
-	line.Store("")
-	start := time.Now()
-	live := console.NewLive(w, func() string { return strings.Trim(line.Load().(string)+"; "+members(), "; ") })
-	return live, func(n explore.Progress) {
-		virtual := fmt.Sprintf("%.1f virtual hours, ", n.Virtual.Hours())
-		if real {
-			virtual = ""
-		}
-		now := fmt.Sprintf("%s seeds, %s%s with a violation, %.0f s", format.Count(n.Seeds), virtual,
-			format.Count(n.Violating), time.Since(start).Seconds())
-		if n.Minimising != "" {
-			now += "; minimising a counterexample of " + n.Minimising
-		}
-		line.Store(now)
+// progressLine describes the progress of a search that began at the given time.
+func progressLine(n explore.Progress, real bool, start time.Time) string {
+	if n == (explore.Progress{}) {
+		return ""
 	}
+	virtual := fmt.Sprintf("%.1f virtual hours, ", n.Virtual.Hours())
+	if real {
+		virtual = ""
+	}
+	now := fmt.Sprintf("%s seeds, %s%s with a violation, %.0f s", format.Count(n.Seeds), virtual,
+		format.Count(n.Violating), time.Since(start).Seconds())
+	if n.Minimising != "" {
+		now += "; " + minimising(n)
+	}
+	return now
+}
+
+func minimising(n explore.Progress) string { return "minimising a counterexample of " + n.Minimising }
+
+// state returns the state of the search, for lockbench serve.
+func (x *exploration) state(n explore.Progress, start time.Time, agents []campaign.Agent) campaign.State {
+	var names []string
+	for _, s := range x.campaign.Subjects {
+		names = append(names, strings.TrimSuffix(s.Lock+"@"+s.Deployment, "@"))
+	}
+	now := "search"
+	if n.Minimising != "" {
+		now = minimising(n)
+	}
+	return campaign.State{Verb: "explore", Started: start, What: strings.Join(names, ", "), Unit: "seed", Done: n.Seeds, Planned: int(x.campaign.Seeds) * len(names),
+		Found: format.Plural(n.Violating, "seed") + " with a violation", UnderWay: []string{now}, Agents: agents}
 }
 
 // keep writes the results to a folder: a case file and a picture for each counterexample, the histories of unconfirmed

@@ -20,6 +20,8 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/fleet"
 	"lockbench/internal/world/children"
+	"lockbench/reports/campaign"
+	"lockbench/reports/format"
 	"lockbench/reports/matrix"
 	"lockbench/reports/run"
 )
@@ -73,7 +75,7 @@ func Handler(work string, step func(version, name string)) fleet.Handler {
 // testAll tests versions and writes their results. This process tests --jobs at once.
 func (f *flags) testAll(ctx context.Context, todo []libraries.Choice, stderr io.Writer) error {
 	var now sync.Map // choices that this process tests, with their current steps
-	var done atomic.Int64
+	var done, violating atomic.Int64
 	began := time.Now()
 	handlers := fleet.Handlers{TaskKind: Handler(f.work, func(version, step string) {
 		if now.Store(version, step); step == "" {
@@ -83,6 +85,13 @@ func (f *flags) testAll(ctx context.Context, todo []libraries.Choice, stderr io.
 	queue, err := f.fleet.Open(ctx, f.work, "", f.jobs, handlers, func(text string) { console.Note(stderr, text) })
 	if err != nil {
 		return err
+	}
+	state, err := campaign.Keep(f.work, func() campaign.State {
+		return campaign.State{Verb: "matrix", What: format.Plural(len(todo), "version"), Unit: "version", Done: int(done.Load()), Planned: len(todo),
+			Found: format.Plural(int(violating.Load()), "version") + " with a violation", UnderWay: tested(&now), Agents: choice.Agents(queue)}
+	})
+	if err != nil {
+		return errors.Join(err, queue.Close(true))
 	}
 	live := console.NewLive(stderr, func() string {
 		return strings.Trim(progress(&now, int(done.Load()), len(todo), time.Since(began))+"; "+choice.Members(queue), "; ")
@@ -99,12 +108,14 @@ func (f *flags) testAll(ctx context.Context, todo []libraries.Choice, stderr io.
 			r, err := f.test(ctx, queue, c)
 			if ctx.Err() == nil && err == nil {
 				live.Print(summary(r))
+				violating.Add(int64(min(1, len(r.Failed()))))
 			}
 			return err
 		})
 	}
 	err = all.Wait()
 	live.Close()
+	err = errors.Join(err, state.End(ctx.Err() != nil, ""))
 	if err = errors.Join(err, queue.Close(true)); ctx.Err() != nil {
 		return nil
 	}
@@ -135,19 +146,23 @@ func (f *flags) test(ctx context.Context, queue *fleet.Coordinator, c libraries.
 	return a.Result, run.WriteJSON(filepath.Join(f.out, a.Result.FileName()), a.Result)
 }
 
-// progress describes what is tested now, and estimates the time left.
-func progress(now *sync.Map, done, all int, took time.Duration) string {
-	var tested []string
+// tested lists what is tested now, with its current step.
+func tested(now *sync.Map) (all []string) {
 	now.Range(func(name, step any) bool {
-		tested = append(tested, fmt.Sprintf("%s: %s", name, step))
+		all = append(all, fmt.Sprintf("%s: %s", name, step))
 		return true
 	})
-	slices.Sort(tested)
+	slices.Sort(all)
+	return all
+}
+
+// progress describes what is tested now, and estimates the time left.
+func progress(now *sync.Map, done, all int, took time.Duration) string {
 	text := fmt.Sprintf("%d of %d versions", done, all)
 	if done > 0 {
 		text += fmt.Sprintf(", about %s left", (took / time.Duration(done) * time.Duration(all-done)).Round(time.Minute))
 	}
-	return text + "; " + strings.Join(tested, ", ")
+	return text + "; " + strings.Join(tested(now), ", ")
 }
 
 // summary describes a result in one line.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"lockbench/reports/bench"
+	"lockbench/reports/campaign"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
 	"lockbench/reports/selection"
@@ -26,16 +27,18 @@ const (
 	runKind    kind = "run"
 	benchKind  kind = "bench"
 	adviceKind kind = "advice"
+
+	campaignKind kind = "campaign" // of explore or matrix
 )
 
 // manifests lists, for each kind of folder, the file that identifies it.
 var manifests = []struct {
 	kind kind
 	file string
-}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
+}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}, {campaignKind, campaign.StateName}}
 
-// folder is the summary of one result folder. Kind is "" unless the folder contains a run, a benchmark or a
-// selection report.
+// folder is the summary of one result folder. Kind is "" unless the folder contains a run, a benchmark, a selection report or
+// a campaign.
 type folder struct {
 	Name     string
 	Kind     kind
@@ -51,6 +54,7 @@ type folder struct {
 	Progress *progress          // nil if the run or benchmark has ended
 	Sentence string             // result of a run or a selection report, in one sentence
 	Sources  []selection.Source // runs and benchmarks that provide the evidence of a selection report
+	Campaign *campaign.State    // nil if the folder has no campaign
 
 	// The following fields are set for a run or a benchmark.
 	manifest    string // name of the manifest file
@@ -70,6 +74,9 @@ func (f folder) passes(filter string) bool {
 
 // Running reports whether the run or benchmark is under way.
 func (f folder) Running() bool { return f.Progress != nil && f.Progress.Alive }
+
+// Comparable reports whether two folders of this kind can be compared: runs and benches.
+func (f folder) Comparable() bool { return f.Kind == runKind || f.Kind == benchKind }
 
 // newestFolders returns the summaries of the newest folders, at most mostFolders. It sorts them newest first, but
 // unreadable folders last. The second result is the number of older folders that are omitted.
@@ -150,7 +157,7 @@ func (s *Server) isFolder(name string) bool {
 // folder returns the summary of a folder. A summary with Ended set is cached until the manifest or the results change.
 func (s *Server) folder(name string) folder {
 	var stamps string
-	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName} {
+	for _, file := range []string{run.ManifestName, bench.PlanName, selection.DataName, run.ResultsName, campaign.StateName} {
 		if info, err := s.root.Stat(path.Join(name, file)); err == nil {
 			stamps += stamp(path.Join(name, file), info)
 		}
@@ -174,8 +181,10 @@ func (s *Server) look(name string) folder {
 	_, err := s.stat(path.Join(name, f.manifest))
 	switch {
 	case f.Kind == "":
-		err = errors.New("it has no run.json, bench.json or advice.json, so no run, bench or advise wrote it")
+		err = errors.New("it has no run.json, bench.json, advice.json or campaign.json, so no command of lockbench wrote it")
 	case err != nil:
+	case f.Kind == campaignKind:
+		err = s.sumCampaign(&f)
 	case f.Kind == adviceKind:
 		err = s.sumAdvice(&f)
 	case f.Kind == runKind:
@@ -188,7 +197,7 @@ func (s *Server) look(name string) folder {
 	}
 	if err != nil {
 		f.Problem, f.States, f.Ended = strings.TrimPrefix(reason(err, s.dir), name+"/"), []state{unreadable}, true
-	} else if f.Kind != adviceKind {
+	} else if f.Comparable() {
 		s.sum(&f)
 	}
 	if f.Started.IsZero() {

@@ -58,6 +58,8 @@ type folderPage struct {
 	Reports []string
 	Others  []string // names of folders with which this folder can be compared
 	s       *Server
+
+	Pictures []string // file names of the counterexamples' pictures
 }
 
 // Here returns the path of a result folder within the served folder, for a link. The parameter dir is relative to the
@@ -72,7 +74,7 @@ func (p folderPage) Here(dir string) string {
 func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if !s.isFolder(name) {
-		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench or an advice.", "The list has all that there are.")
+		s.fail(w, http.StatusNotFound, "There is no such folder of a run, a bench, an advice or a campaign.", "The list has all that there are.")
 		return
 	}
 	f := s.look(name)
@@ -84,14 +86,17 @@ func (s *Server) folderPage(w http.ResponseWriter, r *http.Request) {
 	p := folderPage{s: s, folder: f}
 	all, _, _ := s.newestFolders() // after an error, the page offers no folders for comparison
 	for _, other := range all {
-		if f.Kind != adviceKind && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
+		if f.Comparable() && other.Kind == f.Kind && other.Name != f.Name && other.Problem == "" && !other.Running() {
 			p.Others = append(p.Others, other.Name)
 		}
 	}
-	for _, file := range []string{"report/index.html", "index.html", "advice.html", "report/report.md", "advice.md", run.ResultsName, selection.DataName} {
+	for _, file := range []string{"report/index.html", "index.html", "advice.html", "report/report.md", "advice.md", run.ResultsName, selection.DataName, "explored.txt", "explored.json"} {
 		if _, err := s.stat(path.Join(name, file)); err == nil {
 			p.Reports = append(p.Reports, file)
 		}
+	}
+	if f.Kind == campaignKind {
+		p.Pictures = s.pictures(name)
 	}
 	now := f.Progress
 	if now == nil {

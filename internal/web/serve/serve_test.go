@@ -3,8 +3,6 @@ package serve
 import (
 	"context"
 	"io"
-	"lockbench/histories"
-	runreport "lockbench/reports/run"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +12,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"lockbench/histories"
+	"lockbench/reports/campaign"
+	runreport "lockbench/reports/run"
 )
 
 // TestPages requests each page and checks its text.
@@ -25,8 +27,8 @@ func TestPages(t *testing.T) {
 		has, lacks []string
 	}{
 		{"/", 200, []string{"9 folders", "✗", "two held at once: 1", "excluded: 1", "1 FAIL", "▶", "running", "stopped", "last write 2 h ago", "2 of 6 trials finished", "about 2 min left",
-			"bench: synthetic", "redis 7.0.15 (local)", "3 folders without a readable run, bench or advice", "run.json is cut off, or is not JSON.", "99",
-			"it has no run.json, bench.json or advice.json, so no run, bench or advise wrote it.", "recommended", "fenced", "latest", "data-every",
+			"bench: synthetic", "redis 7.0.15 (local)", "3 folders without a readable run, bench, advice or campaign", "run.json is cut off, or is not JSON.", "99",
+			"it has no run.json, bench.json, advice.json or campaign.json, so no command of lockbench wrote it.", "recommended", "fenced", "latest", "data-every",
 			`Newest run, <a href="/folder/20261120-115900-going" id="newest">20261120-115900-going</a>: under way, 2 of 6 trials`}, []string{"both inside", ".git"}},
 		{"/?q=bench+synthetic", 200, []string{"2 folders of 12", "20261117-bench-a"}, []string{"20261118-100000-first"}},
 		{"/?q=nothing-like-that", 200, []string{"No readable folder has all of these words"}, nil},
@@ -329,6 +331,48 @@ func TestInProgress(t *testing.T) {
 	if w := get(h, "/folder/20261120-115901-going"); !strings.Contains(w.Body.String(), "stopped before its end") {
 		t.Error("an idle run does not count as stopped")
 	}
+}
+
+// TestCampaign checks the pages of campaigns that are under way, were stopped, and have ended.
+func TestCampaign(t *testing.T) {
+	dir := t.TempDir()
+	s := serverOf(t, dir)
+	h := s.Handler("127.0.0.1")
+	write := func(name string, c campaign.State) {
+		t.Helper()
+		c.Version, c.Verb, c.What, c.Unit, c.Found = campaign.Version, "explore", "fenced, redlock@five", "seed", "2 seeds with a violation"
+		if err := runreport.WriteJSON(filepath.Join(dir, name, campaign.StateName), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := theTime().Add(-100 * time.Second)
+	going := campaign.State{Started: start, Written: theTime().Add(-time.Second), Done: 198, Planned: 1000, UnderWay: []string{"search"},
+		Agents: []campaign.Agent{{Name: "north-17", Slots: 4, Running: 3, Done: 190}, {Name: "south-5", Slots: 2, Foreign: true}}}
+	write("going", going)
+	ended := going
+	ended.Ended, ended.UnderWay, ended.Agents = start.Add(10*time.Minute), nil, nil
+	write("ended", ended)
+	stopped := going
+	stopped.Written, stopped.Planned = theTime().Add(-time.Hour), 0
+	write("stopped", stopped)
+	write("newer", campaign.State{})
+	if err := os.WriteFile(filepath.Join(dir, "newer", campaign.StateName), []byte(`{"lockbench_campaign":99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ended", "fenced-fencing.svg"), []byte("<svg/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for page, want := range map[string][]string{
+		"/folder/going":   {"Under way", "198 of 1,000 seeds, 2.00 per second; 2 seeds with a violation; last write 1 s ago", "<li>search</li>", "2 agents with 4 slots", "north-17", "another version of lockbench", `data-every="1000"`, `max="1000" value="198"`},
+		"/folder/ended":   {"done", "198 of 1,000 seeds, 0.330 per second", `src="/files/ended/fenced-fencing.svg"`, `href="/files/ended/fenced-fencing.json"`},
+		"/folder/stopped": {"It was stopped before its end", "explore --resume"},
+		"/folder/newer":   {"format version 99"},
+		"/":               {"explore fenced, redlock@five", "1 folder without a readable"},
+	} {
+		checkText(t, page, get(h, page).Body.String(), want, []string{"NaN"})
+	}
+	checkText(t, "stopped", get(h, "/folder/stopped").Body.String(), nil, []string{"data-every", "Under way", "<progress"})
+	checkText(t, "ended", get(h, "/folder/ended").Body.String(), nil, []string{"data-every", "Agents"})
 }
 
 // TestRun checks that the server stops when its context ends.

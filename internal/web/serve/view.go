@@ -274,7 +274,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 func (s *Server) pathOf(w http.ResponseWriter, r *http.Request, what string) (name, rest string, ok bool) {
 	name, rest = r.PathValue("name"), path.Clean(r.PathValue("path"))
 	if rest != "." && !strings.Contains(rest, `\`) {
-		if what = "run, bench or advice"; s.isFolder(name) {
+		if what = "run, bench, advice or campaign"; s.isFolder(name) {
 			return name, rest, true
 		}
 	}
