@@ -131,7 +131,6 @@ type Impl struct {
 	Lease          time.Duration // longest lease that a test may request; 0: no limit
 	Shortest       time.Duration // shortest lease that the lock supports; 0: no limit
 	FirstLease     int           // part of the requested lease that a grant promises until the first renewal, in per cent; 0: all of it
-	Late           time.Duration // longest delay from the expiry of a lease until the store frees the lock; 0: negligible
 	BackOff        time.Duration // longest delay between two tries of a waiter
 	Fences         bool          // whether grants have fencing tokens
 	LocalOwners    bool          // whether owners in two processes may have the same name

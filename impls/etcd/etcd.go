@@ -36,8 +36,8 @@ import (
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "etcd", Store: "etcd", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true, ReportsLoss: true,
-		Shortest: 2 * time.Second, Late: time.Second,
-		Doc: "keys with a lease: the oldest holds, each waits for the preceding one, and the end of a lease deletes its key",
+		Shortest: 2 * time.Second,
+		Doc:      "keys with a lease: the oldest holds, each waits for the preceding one, and the end of a lease deletes its key",
 		Expect: slices.Concat(expect.Answers(), expect.Prompt(), expect.Tells(),
 			expect.Excludes("the store counts revisions, and the oldest key holds"),
 			expect.Holds("a release wakes the next waiter, and the key of a dead client goes with its lease", "no-orphan", "progress"),

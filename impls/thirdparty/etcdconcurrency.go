@@ -26,8 +26,8 @@ import (
 func EtcdConcurrency() impls.Impl {
 	return impls.Impl{
 		Name: "etcd-concurrency", Store: "etcd", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, Fences: true, ReportsLoss: true,
-		Shortest: 2 * time.Second, Late: time.Second,
-		Doc: "the Mutex of etcd's client library (concurrency), with a separate Session for each hold",
+		Shortest: 2 * time.Second,
+		Doc:      "the Mutex of etcd's client library (concurrency), with a separate Session for each hold",
 		Expect: slices.Concat(
 			expect.Excludes("the store counts revisions, and the oldest key holds"),
 			expect.Holds("a release wakes the next waiter, and the key of a dead client goes with its lease", "no-orphan", "progress"),

@@ -24,8 +24,7 @@ import (
 func ZKLock() impls.Impl {
 	return impls.Impl{
 		Name: "zk-lock", Store: "zookeeper", Deployment: "single", ThirdParty: true, Session: true, Notifies: true, ReportsLoss: true,
-		Late: 200 * time.Millisecond, // the server checks for expired sessions only at intervals
-		Doc:  "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
+		Doc: "the Lock of go-zookeeper/zk, with a separate connection for each hold; a try is a wait of a tenth of a second",
 		Expect: slices.Concat(
 			expect.Holds("the lowest number holds, and the server assigns each number once", "mutual-exclusion", "resource-integrity"),
 			expect.Holds("a release wakes the next waiter, and the node of a dead client goes with its session", "no-orphan", "progress"),

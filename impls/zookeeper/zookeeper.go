@@ -25,7 +25,6 @@ import (
 func Queue() impls.Impl {
 	return impls.Impl{
 		Name: "zookeeper", Store: "zookeeper", Deployment: "single", Renews: true, Session: true, Notifies: true, Fences: true, ReportsLoss: true,
-		Late:   200 * time.Millisecond, // the server checks for expired sessions only at fixed intervals (ticks)
 		Doc:    "ephemeral sequential nodes: the lowest holds, each waits for the preceding one, and the end of a session deletes its node",
 		Expect: zooKeeperExpect("a release wakes the next waiter, and the node of a dead client goes with its session"),
 		Open:   func(env impls.Env) (impls.Lock, error) { return openZooKeeper(env, false) },

@@ -99,3 +99,15 @@ func TestGrantedLease(t *testing.T) {
 		t.Errorf("long-hold asks for a lease of %v from a lock that grants whole seconds", p.TTL)
 	}
 }
+
+// TestBoundOfStore checks that clients may wait for as long as the store takes to free an expired lease, also for a user's lock.
+func TestBoundOfStore(t *testing.T) {
+	for store, late := range map[string]time.Duration{"redis": 0, "etcd": time.Second, "zookeeper": 200 * time.Millisecond} {
+		cell := Cell{Lock: impls.Impl{Name: "own", Store: store, Program: &impls.Program{}}, Workload: namedWorkload("counter")}
+		p := workloads.Defaults()
+		header := cell.header(Setting{Params: p}, "")
+		if got, want := header.FreedWithin(), p.TTL+late+500*time.Millisecond; got != want {
+			t.Errorf("%s: %v, want %v", store, got, want)
+		}
+	}
+}

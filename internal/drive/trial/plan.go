@@ -186,8 +186,8 @@ func (c Cell) header(s Setting, server string) histories.Header {
 		params["lock."+name] = value
 	}
 	var bound time.Duration // maximum time until the key of a dead holder is free; 0 means the TTL
-	if c.Lock.Late > 0 {
-		bound = p.TTL + c.Lock.Late
+	if late := stores.Late(c.Lock.Store); late > 0 {
+		bound = p.TTL + late
 	}
 	program := lo.FromPtr(c.Lock.Program)
 	return histories.Header{

@@ -89,7 +89,9 @@ func TestSpends(t *testing.T) {
 	for verb, want := range map[faults.Verb]bool{faults.Pause: false, faults.Kill: false, faults.Restart: false,
 		faults.Jump: true, faults.Failover: true, faults.ClientJump: true, faults.ClientDrift: true} {
 		cell := lasting(t, lockNamed(t, "set-px-lua"), time.Second, faults.Step{Do: faults.Action{Verb: faults.Pause}})
-		cell.Fault.Plan = func(faults.Scene) faults.Plan { return faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: verb}}}} }
+		cell.Fault.Plan = func(faults.Scene) faults.Plan {
+			return faults.Plan{Steps: []faults.Step{{Do: faults.Action{Verb: verb}}}}
+		}
 		if got := cell.Spends(); got != want {
 			t.Errorf("%s: got %t, want %t", verb, got, want)
 		}

@@ -54,6 +54,7 @@ type Store struct {
 	// Fields for child processes.
 	StartTimeout time.Duration                         // time limit for starting a server
 	RestartTime  time.Duration                         // usual time of a restart after a crash, on a busy machine; 0: below 100 ms
+	Late         time.Duration                         // longest delay from the end of a lease or a session until the store frees what it held; 0: negligible
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
 	Command      func(*Process) (*exec.Cmd, error)     // returns the command that runs the server; the caller sets the working directory and the output
 	// Ask returns the version of the server if it is ready. Another server may have taken the port. So Ask fails if the

@@ -44,7 +44,7 @@ func Store() servers.Store {
 			{Name: servers.Single, Nodes: 1, Peers: 1, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 1, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
-		StartTimeout: 20 * time.Second, RestartTime: 200 * time.Millisecond, Command: command, Ask: ask,
+		StartTimeout: 20 * time.Second, RestartTime: 200 * time.Millisecond, Late: time.Second, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "etcd://" + addr },
 		Leads: leads, Counters: counters, EndSession: endSession, Observing: servers.Observing{Open: observe, Step: leaseStep},
 		Image: servers.Image{Name: "quay.io/coreos/etcd:v3.5.21", Port: "2379", Variable: "LOCKBENCH_ETCD_IMAGE",

@@ -44,6 +44,7 @@ func Store() servers.Store {
 		},
 		StartTimeout: 30 * time.Second, // a Java virtual machine starts slowly on a busy computer
 		RestartTime:  700 * time.Millisecond,
+		Late:         200 * time.Millisecond, // the server checks for expired sessions only at fixed intervals (ticks)
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters, EndSession: endSession,
