@@ -61,22 +61,24 @@ func (v *view) tables(points []Point) (all []pointTable) {
 	return all
 }
 
-// measuredAt returns the metrics to show in a table. In tables of locks, it omits metrics that no lock has. Acquire
-// latencies are those of contended acquires if clients share keys, and those of uncontended acquires otherwise.
-func (v *view) measuredAt(p Point) []Metric {
-	rare := "contended"
+// measuredAt returns the metrics to show in a table. Those of fairness come first, beside goodput, if clients share keys. In tables of
+// locks, it omits metrics that no lock has. Acquire latencies are those of contended acquires if clients share keys, and those of
+// uncontended acquires otherwise.
+func (v *view) measuredAt(p Point) (all []Metric) {
+	acquires := []string{"uncontended_p50", "uncontended_p99"}
 	if p.Contended() {
-		rare = "uncontended"
+		acquires = []string{"min_max_share", "longest_wait", "contended_p50", "contended_p99"}
 	}
-	names := []string{
-		"utilisation", "longest_wait", "uncontended_p50", "uncontended_p99", "contended_p50", "contended_p99", "handoff_p50", "jain", "round_trip_p50",
-	}
-	return filter(Metrics(), func(m Metric) bool {
-		return slices.Contains(names, m.Name) && !strings.HasPrefix(m.Name, rare) && slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
+	for _, name := range slices.Concat(acquires, []string{"handoff_p50", "utilisation", "round_trip_p50"}) {
+		m, _ := FindMetric(name)
+		if slices.ContainsFunc(v.rowsAt(p.ID), func(row *Row) bool {
 			_, ok := row.estimate(m.Name)
 			return ok && (row.subject.Role == Lock || p.Section == ControlSection) // a metric that was measured only for baselines is omitted from tables of locks
-		})
-	})
+		}) {
+			all = append(all, m)
+		}
+	}
+	return all
 }
 
 func (v *view) tableRow(r Ranked, p Point, extra []Metric) tableRow {

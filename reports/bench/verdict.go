@@ -162,7 +162,8 @@ func (v *view) fastestNames(a answer) string {
 	return format.Joined(v.first(a.points[0].ID))
 }
 
-// fastestDetails returns a text about the fastest locks: goodput, lead over the next lock, and longest wait.
+// fastestDetails returns a text about the fastest locks: goodput, lead over the next lock, how evenly clients are served, and the longest
+// wait.
 func (v *view) fastestDetails(a answer) string {
 	if text := v.powerless(a.points[0]); text != "" {
 		return text
@@ -178,6 +179,12 @@ func (v *view) fastestDetails(a answer) string {
 		}
 	default:
 		text = "tie at " + v.level(a)
+	}
+	if uneven, _, ok := v.extremesOf(a, "min_max_share"); ok && a.points[0].Contended() {
+		text += fmt.Sprintf("; the least served client gets %s of the most served one", format.Percent(uneven.value))
+		if len(a.names) > 1 {
+			text += " (" + uneven.lock + ")"
+		}
 	}
 	least, most, ok := v.extremesOf(a, "longest_wait")
 	switch {
