@@ -243,6 +243,7 @@ func serve(m *miniredis.Miniredis, c *conn) *served {
 
 // answer handles the data that has arrived. It does nothing if another goroutine is already handling data.
 func (s *served) answer() {
+	growStack(0)
 	p := s.in
 	p.mu.Lock()
 	defer p.mu.Unlock()
