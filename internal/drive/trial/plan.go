@@ -5,11 +5,10 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"time"
-
-	"github.com/samber/lo"
 
 	"lockbench/histories"
 	"lockbench/impls"
@@ -177,27 +176,21 @@ func (c Cell) spec(how string, remote servers.Remote) servers.Spec {
 
 func (c Cell) header(s Setting, server string) histories.Header {
 	p := s.Params
-	params := map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "keys": fmt.Sprint(p.Keys),
-		"distribution": p.Spread.String(), "wait": p.Wait.String(), "register": string(c.Workload.Checks())}
+	h := c.Workload.Header(c.Lock, p)
+	h.Run, h.Server, h.Simulated = s.Run, server, !c.InProcesses() && !c.Workload.Served
+	h.Deployment, h.Fault, h.Expectations = c.On(), c.Fault.Name, c.expectations(s)
+	maps.Copy(h.Params, map[string]string{"keys": fmt.Sprint(p.Keys), "distribution": p.Spread.String(), "wait": p.Wait.String()})
 	if c.Workload.Served {
-		delete(params, "register") // a shop's stock is in Redis, which does not check fencing tokens
+		delete(h.Params, "register") // a shop's stock is in Redis, which does not check fencing tokens
+		h.ReportsLoss = false
 	}
 	for name, value := range s.LockParams {
-		params["lock."+name] = value
+		h.Params["lock."+name] = value
 	}
-	var bound time.Duration // maximum time until the key of a dead holder is free; 0 means the TTL
 	if late := stores.Late(c.Lock.Store); late > 0 {
-		bound = p.TTL + late
+		h.Bound = histories.Nanos(p.TTL + late)
 	}
-	program := lo.FromPtr(c.Lock.Program)
-	return histories.Header{
-		Run: s.Run, Lock: c.Lock.Name, Deployment: c.On(), Workload: c.Workload.Name, Fault: c.Fault.Name,
-		Server: server, Clients: p.Clients, Processes: p.Processes, Simulated: !c.InProcesses() && !c.Workload.Served, Seed: p.Seed, Params: params,
-		TTL: histories.Nanos(p.TTL), LeastGrant: histories.Nanos(c.Workload.LeastGrant(c.Lock, p)), Bound: histories.Nanos(bound), BackOff: histories.Nanos(c.Lock.BackOff), Exact: c.Lock.ExactTry, CleansUp: c.Lock.CleansUp,
-		ChecksLease: c.Lock.ChecksLease, SkipsDead: c.Lock.SkipsDead, Notifies: c.Lock.Notifies, ReportsLoss: c.Lock.ReportsLoss && !c.Workload.Served,
-		SilentRenewals: program.SilentRenewals, WaitsInside: program.WaitsInside,
-		Expectations: c.expectations(s),
-	}
+	return h
 }
 
 const (

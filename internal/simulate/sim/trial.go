@@ -254,18 +254,13 @@ func (t Trial) connect(w *world) error {
 }
 
 func (t Trial) header() histories.Header {
-	p := t.Params
-	expected := t.Expectations
-	if expected == nil {
-		expected = workloads.Expectations(t.Lock, t.Workload, t.Fault, t.On(), p)
+	h := t.Workload.Header(t.Lock, t.Params)
+	h.Run, h.Server, h.Simulated = "sim", "emulators in virtual time", true
+	h.Deployment, h.Fault, h.ObservedStep = t.On(), t.Fault, histories.Nanos(leaseStep)
+	if h.Expectations = t.Expectations; h.Expectations == nil {
+		h.Expectations = workloads.Expectations(t.Lock, t.Workload, t.Fault, t.On(), t.Params)
 	}
-	return histories.Header{Run: "sim", Lock: t.Lock.Name, Deployment: t.On(), Workload: t.Workload.Name, Fault: t.Fault,
-		Server: "emulators in virtual time", Clients: p.Clients, Processes: p.Processes, Simulated: true, Seed: p.Seed,
-		Params:       map[string]string{"hold": p.Hold.String(), "think": p.Think.String(), "register": string(t.Workload.Checks())},
-		ObservedStep: histories.Nanos(leaseStep), TTL: histories.Nanos(p.TTL), LeastGrant: histories.Nanos(t.Workload.LeastGrant(t.Lock, p)),
-		BackOff: histories.Nanos(t.Lock.BackOff), Exact: t.Lock.ExactTry, CleansUp: t.Lock.CleansUp,
-		ChecksLease: t.Lock.ChecksLease, SkipsDead: t.Lock.SkipsDead, Notifies: t.Lock.Notifies, ReportsLoss: t.Lock.ReportsLoss,
-		Expectations: expected}
+	return h
 }
 
 // markEvery is the interval between marks in the history. A mark states that all earlier events have been written.
