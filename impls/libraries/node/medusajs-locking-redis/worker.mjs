@@ -30,8 +30,8 @@ function execute(key, ttl, wait) {
 await serve({
   name: "medusajs-locking-redis", doc: "@medusajs/locking-redis, its method execute",
   capabilities: renews ? ["watchdog", "lost"] : [], backoff_ms: 1000, shortest_lease_ms: 1000, lease_step_ms: 1000, start_ms: 60000,
-  open({ nodes }) {
-    const redisClient = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 });
+  open({ nodes, ttl }) {
+    const redisClient = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: ttl / 2 });
     provider = new Reporting({ redisClient: redisClient.on("error", () => {}), prefix: "" }, {});
   },
   async acquire({ key, ttl, wait }) {

@@ -30,9 +30,9 @@ await serve({
   store: "redis",
   capabilities: ["watchdog", "lost"],
   expect: [{ property: "owner-release", verdict: "unspecified", because: "a release reports nothing" }],
-  open({ nodes }) {
+  open({ nodes, ttl }) {
     // Do not resend commands: the second SET NX would be refused, because the first one has already set the key.
-    client = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 });
+    client = new Redis(nodes[0], { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: ttl / 2 });
     client.on("error", () => {}); // ignored, because each failed command also reports its error
   },
   async tryAcquire({ key, ttl }) {

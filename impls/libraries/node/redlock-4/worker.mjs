@@ -25,9 +25,9 @@ await serve({
   doc: "redlock 4 on ioredis",
   deployment: five ? "five" : "single",
   releasesUnknown: true,
-  open({ nodes }) {
+  open({ nodes, ttl }) {
     // Do not resend commands: the second acquire would be refused, because the first one has already set the key.
-    const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 1000 };
+    const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: ttl / 2 };
     clients = nodes.map((url) => new Redis(url, options).on("error", () => {})); // each failed command also reports its error
   },
   async tryAcquire({ key, ttl }) {

@@ -3,8 +3,8 @@ import { Redis } from "ioredis";
 import { ResourceLockedError } from "redlock";
 
 /** Connects to the servers without resending commands: the second acquire would be refused because of the first. */
-export function connect(nodes) {
-  const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 1000 };
+export function connect(nodes, ttl) {
+  const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: ttl / 2 };
   return nodes.map((url) => new Redis(url, options).on("error", () => {})); // each failed command also reports its error
 }
 

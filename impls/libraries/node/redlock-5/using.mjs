@@ -27,8 +27,8 @@ export const usingLock = {
   doc: "redlock 5 on ioredis, its method using", backoff_ms: 300, shortest_lease_ms: 1000,
   capabilities: ["watchdog", "lost"],
   expect: [{ property: "renewal", verdict: "unspecified", because: "documented to renew when 500 ms of the lease are left" }],
-  open({ nodes }) {
-    redlock = new Reporting(connect(nodes));
+  open({ nodes, ttl }) {
+    redlock = new Reporting(connect(nodes, ttl));
   },
   acquire({ key, ttl, wait }) { // returns when using runs the given function, which ends at the release
     const grant = new Grant(undefined, { validity: validity(ttl) });

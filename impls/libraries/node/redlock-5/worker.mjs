@@ -12,8 +12,8 @@ const lock = {
   doc: "redlock 5 on ioredis",
   deployment: argument === "five" ? "five" : "single",
   releasesUnknown: true,
-  open({ nodes }) {
-    redlock = new Redlock(connect(nodes), { retryCount: 0 });
+  open({ nodes, ttl }) {
+    redlock = new Redlock(connect(nodes, ttl), { retryCount: 0 });
   },
   async tryAcquire({ key, ttl }) {
     const lock = await redlock.acquire([key], ttl).catch(async (e) => { throw await meaning(e, new Busy()); });

@@ -18,9 +18,9 @@ const lock = {
   name: using ? "redlock-universal-using" : "redlock-universal",
   doc: "redlock-universal on ioredis",
   releasesUnknown: !using,
-  open({ nodes }) {
+  open({ nodes, ttl }) {
     // Do not resend commands: the second SET NX would be refused, because the first one has already set the key.
-    const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: 5000 };
+    const options = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, commandTimeout: ttl / 2 };
     adapter = new Reporting(new Redis(nodes[0], options).on("error", () => {})); // each failed command also reports its error
   },
   async tryAcquire({ key, ttl }) {

@@ -17,7 +17,7 @@ class Kazoo:
         self.client.start(timeout=5)
 
     def changed(self, state):
-        if state == KazooState.LOST:
+        if state != KazooState.CONNECTED:  # kazoo reports LOST only once it reaches a server again, so SUSPENDED must end the work
             for grant in self.held.copy():
                 grant.lost()
 
