@@ -13,6 +13,7 @@ class Reporting extends Mutex {
       return renewed;
     } catch (error) {
       this.grant?.renewed(0, sent, error);
+      this.grant?.lost(); // the error becomes an unhandled rejection, which tells the program or ends it
       throw error;
     }
   }
