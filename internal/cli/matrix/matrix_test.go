@@ -145,3 +145,24 @@ func TestLastLine(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoveCounterexamples checks that the counterexamples of one version and setting are removed, and nothing else.
+func TestRemoveCounterexamples(t *testing.T) {
+	dir := t.TempDir()
+	stale := []string{"1.0-lease-exclusion.json", "1.0-lease-exclusion.svg", "1.0-progress-2.json"}
+	kept := []string{"1.0.json", "1.0-tuned.json", "1.0-tuned-progress.json", "1.0.1-progress.json", "badge.json"}
+	for _, name := range append(stale, kept...) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := removeCounterexamples(filepath.Join(dir, "1.0-")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(stale, kept...) {
+		_, err := os.Stat(filepath.Join(dir, name))
+		if gone := err != nil; gone != slices.Contains(stale, name) {
+			t.Errorf("%s: removed %t", name, gone)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lockbench/checker/properties"
 	"lockbench/impls/libraries"
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
@@ -135,6 +137,9 @@ func (f *flags) test(ctx context.Context, queue *fleet.Coordinator, c libraries.
 		return nil, fmt.Errorf("an agent did not return a result for %s", c)
 	}
 	prefix := strings.TrimSuffix(filepath.Base(a.Result.FileName()), ".json") + "-"
+	if err := removeCounterexamples(filepath.Join(f.out, a.Result.Library, prefix)); err != nil {
+		return nil, err
+	}
 	for name, text := range a.Files {
 		if !strings.HasPrefix(name, prefix) || name != filepath.Base(name) {
 			return nil, fmt.Errorf("an agent returned a file %q for %s", name, c)
@@ -144,6 +149,23 @@ func (f *flags) test(ctx context.Context, queue *fleet.Coordinator, c libraries.
 		}
 	}
 	return a.Result, run.WriteJSON(filepath.Join(f.out, a.Result.FileName()), a.Result)
+}
+
+// removeCounterexamples removes the files of counterexamples from an earlier test, which no result names any longer. The files of another
+// setting of the version begin with the same prefix, but not with the name of a property after it.
+func removeCounterexamples(prefix string) error {
+	for _, p := range properties.All() {
+		stale, err := filepath.Glob(prefix + p.Name + "*")
+		if err != nil {
+			return err
+		}
+		for _, file := range stale {
+			if err := os.Remove(file); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // tested lists what is tested now, with its current step.
