@@ -275,7 +275,11 @@ func (x *exploration) watched(queue *fleet.Coordinator, run func() (*explore.Res
 	})
 	result, err := run()
 	live.Close()
-	if unwritten := state.End(err != nil, x.found(result)); unwritten != nil {
+	found := "" // an interrupted search says only what it has found so far
+	if err == nil {
+		found = x.found(result)
+	}
+	if unwritten := state.End(err != nil, found); unwritten != nil {
 		console.Note(x.stderr, "lockbench serve will call the search stopped: "+unwritten.Error())
 	}
 	return result, err
@@ -283,15 +287,22 @@ func (x *exploration) watched(queue *fleet.Coordinator, run func() (*explore.Res
 
 // found describes in a few words what a search found.
 func (x *exploration) found(result *explore.Result) string {
-	shown, failed := 0, []string{}
+	shown, failed, inconclusive := 0, []string{}, []string{}
 	for _, l := range result.Locks {
-		if shown += len(l.Counterexamples); l.Fails(x.real) {
+		shown += len(l.Counterexamples)
+		switch {
+		case l.Fails(x.real):
 			failed = append(failed, subjectName(l))
+		case l.Inconclusive():
+			inconclusive = append(inconclusive, subjectName(l))
 		}
 	}
 	text := format.Plural(shown, "violation") + " shown"
-	if len(failed) > 0 {
+	switch {
+	case len(failed) > 0:
 		return text + ", also of what was expected to hold: " + strings.Join(failed, ", ")
+	case len(inconclusive) > 0:
+		return text + "; inconclusive: " + strings.Join(inconclusive, ", ")
 	}
 	return text + "; nothing failed that was expected to hold"
 }
