@@ -1,8 +1,8 @@
 package histories
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
