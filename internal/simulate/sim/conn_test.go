@@ -170,7 +170,7 @@ func TestNextNanosecond(t *testing.T) {
 			second, other := n.connect(0, 0)
 			start := time.Now()
 			first.Write([]byte("b")) // in one nanosecond, messages are sorted by content
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			second.Write([]byte("a"))
 			time.Sleep(apart)
 			at = [2]time.Duration{one.in.queue[0].at.Sub(start), other.in.queue[0].at.Sub(start)}
