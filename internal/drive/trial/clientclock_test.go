@@ -57,10 +57,11 @@ func faultNamed(name string) faults.Fault {
 }
 
 // clientDrift is a fault that only the search injects: the clock of a waiter runs at twenty times its speed while another client holds
-// the lock.
+// the lock. As with client-clock-forward, that client holds the lock first.
 var clientDrift = faults.Fault{Name: "client-clock-drift", Kind: faults.Clients, Workers: true, Plan: func(s faults.Scene) faults.Plan {
-	return faults.Plan{Steps: []faults.Step{{When: faults.Trigger{At: workloads.Moment{Point: workloads.Granted}},
-		Do: faults.Action{Verb: faults.ClientDrift, Process: 1, By: 20 * time.Second}, For: 3 * s.TTL}}}
+	plan := faultNamed("client-clock-forward").Plan(s)
+	plan.Steps = []faults.Step{{When: plan.Steps[0].When, Do: faults.Action{Verb: faults.ClientDrift, Process: 1, By: 20 * time.Second}, For: 3 * s.TTL}}
+	return plan
 }}
 
 // TestClientClockNeedsLibrary checks that a change of the clock is refused if the process does not read the changed clock.
