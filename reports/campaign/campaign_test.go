@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -13,10 +14,10 @@ import (
 // TestKeep checks that the state is written at once and at the end, and read back.
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
-	done := 0
+	var done atomic.Int64
+	done.Store(5)
 	k, err := Keep(dir, func() State {
-		done += 5
-		return State{Verb: "explore", What: "fenced", Unit: "seed", Done: done, UnderWay: []string{"fenced"}, Agents: []Agent{{"here-1", 2, 1, 3, false}, {"there-2", 8, 0, 0, true}}}
+		return State{Verb: "explore", What: "fenced", Unit: "seed", Done: int(done.Load()), UnderWay: []string{"fenced"}, Agents: []Agent{{"here-1", 2, 1, 3, false}, {"there-2", 8, 0, 0, true}}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -25,11 +26,12 @@ func TestKeep(t *testing.T) {
 	if first.Done != 5 || !first.Ended.IsZero() || first.Started.IsZero() || first.Slots() != 2 || first.Agents[0].Running != 1 || first.UnderWay == nil {
 		t.Errorf("first %+v", first)
 	}
+	done.Store(9)
 	if err := k.End(true, "nothing"); err != nil {
 		t.Fatal(err)
 	}
 	last := read(t, dir)
-	if last.Done <= first.Done || last.Ended.IsZero() || !last.Interrupted || last.UnderWay != nil || last.Found != "nothing" || last.Agents[0].Running != 0 || last.Agents[0].Done != 3 {
+	if last.Done != 9 || last.Ended.IsZero() || !last.Interrupted || last.UnderWay != nil || last.Found != "nothing" || last.Agents[0].Running != 0 || last.Agents[0].Done != 3 {
 		t.Errorf("last %+v", last)
 	}
 	if _, err := Keep(filepath.Join(dir, StateName), func() State { return State{} }); err == nil {

@@ -164,15 +164,13 @@ func (f *Fleet) Open(ctx context.Context, dir, identity string, slots int, handl
 
 // Agents returns the agents of a queue, those of another version of lockbench last.
 func Agents(c *fleet.Coordinator) (all []campaign.Agent) {
-	for _, foreign := range []bool{false, true} {
-		present := c.Agents()
-		if foreign {
-			present = c.Foreign()
-		}
+	add := func(present []fleet.Presence, foreign bool) {
 		for _, a := range present {
 			all = append(all, campaign.Agent{Name: a.Name, Slots: a.Slots, Running: len(a.Running), Done: a.Done, Foreign: foreign})
 		}
 	}
+	add(c.Agents(), false)
+	add(c.Foreign(), true)
 	return all
 }
 

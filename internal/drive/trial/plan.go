@@ -187,7 +187,7 @@ func (c Cell) header(s Setting, server string) histories.Header {
 	for name, value := range s.LockParams {
 		h.Params["lock."+name] = value
 	}
-	if late := stores.Late(c.Lock.Store); late > 0 {
+	if late := stores.ExpiryDelay(c.Lock.Store); late > 0 {
 		h.Bound = histories.Nanos(p.TTL + late)
 	}
 	return h

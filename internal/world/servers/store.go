@@ -45,6 +45,8 @@ type Store struct {
 	Product    string // name of the product in reports
 	Provide    string // command that installs the store
 	Durability string // for reports: what a crash does to an acknowledged write under lockbench's settings
+	// ExpiryDelay is the longest time from the end of a lease or a session until the store frees what it held; 0: negligible.
+	ExpiryDelay time.Duration
 
 	Deployments []Deployment
 	Missing     func() error         // returns an error if this machine cannot run the store in child processes; may be nil
@@ -54,7 +56,6 @@ type Store struct {
 	// Fields for child processes.
 	StartTimeout time.Duration                         // time limit for starting a server
 	RestartTime  time.Duration                         // usual time of a restart after a crash, on a busy machine; 0: below 100 ms
-	Late         time.Duration                         // longest delay from the end of a lease or a session until the store frees what it held; 0: negligible
 	Prepare      func(context.Context, *Process) error // prepares the folder of a new server; may be nil
 	Command      func(*Process) (*exec.Cmd, error)     // returns the command that runs the server; the caller sets the working directory and the output
 	// Ask returns the version of the server if it is ready. Another server may have taken the port. So Ask fails if the

@@ -89,9 +89,9 @@ func Provide(name string) string { s, _ := Find(name); return s.Provide }
 // unknown.
 func RestartTime(name string) time.Duration { s, _ := Find(name); return s.RestartTime }
 
-// Late returns the longest delay from the end of a lease or a session until a store frees what it held. It returns 0 if the delay is
+// ExpiryDelay returns the longest time from the end of a lease or a session until a store frees what it held. It returns 0 if that is
 // negligible or the store is unknown.
-func Late(name string) time.Duration { s, _ := Find(name); return s.Late }
+func ExpiryDelay(name string) time.Duration { s, _ := Find(name); return s.ExpiryDelay }
 
 // Deployments returns the valid values of servers.Spec.Deployment for a store.
 func Deployments(name string) []string { s, _ := Find(name); return s.DeploymentNames() }

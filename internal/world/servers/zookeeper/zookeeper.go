@@ -36,15 +36,15 @@ const LongestSession = 10 * time.Second
 func Store() servers.Store {
 	return servers.Store{
 		Name: servers.ZooKeeper, Product: "zookeeper", Provide: "apt install zookeeper default-jre-headless",
-		Durability: "on disk: a log, with an fsync before each answer",
-		Missing:    missing,
+		Durability:  "on disk: a log, with an fsync before each answer",
+		Missing:     missing,
+		ExpiryDelay: 200 * time.Millisecond, // the server checks for expired sessions only at fixed intervals (ticks)
 		Deployments: []servers.Deployment{
 			{Name: servers.Single, Nodes: 1, Peers: 2, Contained: true},
 			{Name: servers.Three, Nodes: 3, Peers: 2, Durability: "on the disks of a majority: a log, with an fsync before each answer"},
 		},
 		StartTimeout: 30 * time.Second, // a Java virtual machine starts slowly on a busy computer
 		RestartTime:  700 * time.Millisecond,
-		Late:         200 * time.Millisecond, // the server checks for expired sessions only at fixed intervals (ticks)
 		Prepare:      prepare, Command: command, Ask: ask,
 		URL:   func(addr string) string { return "zookeeper://" + addr },
 		Leads: leads, Counters: counters, EndSession: endSession,
