@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"lockbench/reports/charts"
 	"lockbench/reports/format"
@@ -58,7 +57,7 @@ func (d drawing) fairness() []charts.Chart {
 		}
 	}
 	c := d.chart("fairness")
-	c.Takeaway = d.fairnessTakeaway(parts)
+	c.Takeaway = d.fairnessTakeaway()
 	tabulate(&c, d.rows, columns...)
 	c.Draw(d.drawShares(parts), "Critical sections by client, "+describe(d.Point))
 	return []charts.Chart{c}
@@ -89,17 +88,20 @@ func (d drawing) drawShares(parts map[*Row][]float64) charts.Grid {
 	return g
 }
 
-func (d drawing) fairnessTakeaway(parts map[*Row][]float64) string {
-	uneven, even, _ := extremes(d.rows, func(row *Row) (string, float64, bool) {
-		s := parts[row]
-		return row.Subject, s[0]/max(s[len(s)-1], 1e-9) - row.Estimates["starved"].Median, true
+// fairnessTakeaway names the locks that serve clients most and least evenly. It states the same share as the tables and the verdict.
+func (d drawing) fairnessTakeaway() string {
+	share := func(row *Row) float64 { return row.Estimates["min_max_share"].Median }
+	least, most, _ := extremes(d.rows, func(row *Row) (string, float64, bool) {
+		return row.Subject, share(row) - row.Estimates["starved"].Median, true
 	})
-	percent := func(part float64) string { return strconv.FormatFloat(100*part, 'f', 0, 64) + " %" }
-	text := fmt.Sprintf("%s shares most evenly: its least served client gets %s of what the most served one gets", even.lock, percent(even.value))
-	if row, ok := d.Row(uneven.lock, d.ID); ok && row.Starving != "" {
-		text += fmt.Sprintf("; with %s, %s", uneven.lock, row.Starving)
-	} else if uneven != even {
-		text += fmt.Sprintf("; with %s it gets %s", uneven.lock, percent(uneven.value))
+	uneven, _ := d.Row(least.lock, d.ID)
+	even, _ := d.Row(most.lock, d.ID)
+	text := fmt.Sprintf("%s shares most evenly: its least served client gets %s of what the most served one gets", most.lock, format.Percent(share(even)))
+	switch {
+	case uneven.Starving != "":
+		text += fmt.Sprintf("; with %s, %s", least.lock, uneven.Starving)
+	case least != most:
+		text += fmt.Sprintf("; with %s it gets %s", least.lock, format.Percent(share(uneven)))
 	}
 	return text + "."
 }
