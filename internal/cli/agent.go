@@ -13,6 +13,7 @@ import (
 	"lockbench/internal/cli/console"
 	"lockbench/internal/cli/explore"
 	"lockbench/internal/cli/matrix"
+	"lockbench/internal/cli/run"
 	"lockbench/internal/fleet"
 	"lockbench/internal/measure"
 	"lockbench/internal/measure/spread"
@@ -30,7 +31,7 @@ func agentCommand() *cobra.Command {
 	var own choice.Own
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Run trials of explore, matrix and bench for another process or machine",
+		Short: "Run trials for another process or machine",
 		Long: `agent takes trials from the queue of a coordinator, runs them on this machine, and returns the
 results until it is interrupted. The coordinator is a command with --listen or --nats. If it is
 silent for ten seconds, the agent ends its trials and heals their faults.
@@ -38,7 +39,7 @@ silent for ten seconds, the agent ends its trials and heals their faults.
 An agent runs only what this program contains. The command of a user's worker must be allowed. It
 puts load only on servers that are named here, and takes their passwords from here too.
 
-  lockbench explore --locks fenced --seeds 100000 --listen nats://127.0.0.1:4222
+  lockbench run --faults expected --listen nats://127.0.0.1:4222
   lockbench agent --join nats://127.0.0.1:4222
   lockbench agent --join nats://127.0.0.1:4222 --redis redis://127.0.0.1:6379
 
@@ -90,10 +91,12 @@ func runAgent(cmd *cobra.Command, at fleet.Address, slots int, allowed []string,
 	if err != nil {
 		return console.Environment(err, "set TMPDIR to a folder that can be written to")
 	}
+	host := &run.Host{Work: work, Allowed: allowed}
+	defer func() { err = errors.Join(host.Close(), err) }()
 	began := time.Now()
 	seat := &spread.Seat{Remote: remote, Dial: measure.Delayed, Clock: func(at time.Time) time.Duration { return at.Sub(began) }}
 	agent, err := fleet.Join(cmd.Context(), at, fleet.Offer{Slots: slots, Calls: seat.Calls(), Clock: seat.Clock,
-		Tasks: fleet.Handlers{search.TaskKind: machine.Handler(), matrix.TaskKind: matrix.Handler(work, nil)}})
+		Tasks: fleet.Handlers{search.TaskKind: machine.Handler(), matrix.TaskKind: matrix.Handler(work, nil), run.TaskKind: host.Handler()}})
 	if err != nil {
 		return console.Environment(err, "is the coordinator running? docs/scale.md shows how to start it")
 	}

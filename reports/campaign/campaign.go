@@ -1,5 +1,5 @@
-// Package campaign describes the state of a search or a matrix, which lockbench serve shows. The process that runs it writes the
-// state every second.
+// Package campaign describes the state of a search, a matrix, or a run with agents, which lockbench serve shows. The process that runs
+// it writes the state every second.
 package campaign
 
 import (
@@ -25,7 +25,7 @@ const writeEvery = time.Second
 // State is the state of a campaign at one time.
 type State struct {
 	Version     int       `json:"lockbench_campaign"`
-	Verb        string    `json:"verb"` // explore or matrix
+	Verb        string    `json:"verb"` // explore, matrix or run
 	What        string    `json:"what"` // what is tested, such as the names of locks
 	Started     time.Time `json:"started"`
 	Written     time.Time `json:"written"`        // time of this state

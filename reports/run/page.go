@@ -112,7 +112,7 @@ func newPage(r *Results, results File) (*page, error) {
 }
 
 // files renders the report: the page, the Markdown report without drawings, and the Porcupine visualisations of the examples.
-// If the run has scenarios, it also renders scenarios.md.
+// If the run has scenarios, it also renders scenarios.md, and if cells have many trials, rates.md.
 func (p *page) files() (files map[string][]byte, err error) {
 	files = map[string][]byte{}
 	for _, e := range p.Violations {
@@ -127,7 +127,12 @@ func (p *page) files() (files map[string][]byte, err error) {
 		return nil, err
 	}
 	if len(p.Run.Scenarios) > 0 {
-		files["scenarios.md"], err = html.Markdown(templates, p.funcs(), p, "scenarios", "templates/scenarios.md.tmpl")
+		if files["scenarios.md"], err = html.Markdown(templates, p.funcs(), p, "scenarios", "templates/scenarios.md.tmpl"); err != nil {
+			return nil, err
+		}
+	}
+	if p.Repeated() {
+		files["rates.md"], err = html.Markdown(templates, p.funcs(), p, "rates", "templates/rates.md.tmpl")
 	}
 	return files, err
 }

@@ -62,6 +62,7 @@ func TestScenarios(t *testing.T) {
 	}
 	golden(t, "scenarios.txt", text.Bytes())
 	golden(t, "scenarios.md", read(t, dir, "report", "report.md"))
+	golden(t, "rates.md", read(t, dir, "report", "rates.md"))
 	checkPageHangsTogether(t, dir, r)
 	checkResultsFitTheSchema(t, dir, r)
 	for _, o := range r.Cells {

@@ -101,7 +101,7 @@ func (r *Results) conditions() string {
 		cmp.Or(r.Run.Environment.Server, r.Run.Servers),
 		fmt.Sprintf("seed %d", r.Run.Seed),
 	}
-	if len(workloads) <= 3 {
+	if n := len(workloads); n > 0 && n <= 3 {
 		parts[0] += " (" + strings.Join(workloads, ", ") + ")"
 	}
 	if n := len(r.Run.Environment.Stores); n > 3 {

@@ -39,6 +39,7 @@ type flags struct {
 	pauses   time.Duration
 	trials   int
 	servers  choice.Servers
+	fleet    choice.Fleet
 	out      string
 	asJSON   bool
 }
@@ -79,6 +80,7 @@ server does not work; 130 interrupted.`,
 	fl.DurationVar(&f.pauses, "measure-pauses", 0, "time to measure pauses on this machine (those in the needs)")
 	fl.IntVar(&f.trials, "trials", 1, "number of trials (under each fault)")
 	f.servers.Define(fl)
+	f.fleet.Define(fl, false)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-advice-<name>)")
 	fl.BoolVar(&f.asJSON, "json", false, "print JSON (advice.json)")
 	return cmd
@@ -98,12 +100,16 @@ type advising struct {
 
 // prepare reads the requirements, and checks the flags and the given evidence before any trial starts.
 func (f *flags) prepare(cmd *cobra.Command) (*advising, error) {
-	if err := console.Refuse("see lockbench advise --help",
+	err := console.Refuse("see lockbench advise --help", append(f.fleet.Refusals(f.out),
 		console.Refusal{If: f.trials < 1 || f.trials > 1000, What: "--trials: want 1 to 1000"},
-		console.Refusal{If: f.pauses < 0 || f.pauses > time.Hour, What: "--measure-pauses: want up to 1h"}); err != nil {
-		return nil, err
+		console.Refusal{If: f.pauses < 0 || f.pauses > time.Hour, What: "--measure-pauses: want up to 1h"})...)
+	if err == nil {
+		err = f.servers.Settle(cmd)
 	}
-	if err := f.servers.Settle(cmd); err != nil {
+	if err == nil {
+		err = f.fleet.Fits(f.servers)
+	}
+	if err != nil {
 		return nil, err
 	}
 	a := &advising{flags: f, cmd: cmd, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), from: f.evidence}
@@ -168,6 +174,9 @@ func (a *advising) run(ctx context.Context) error {
 	var failed error
 	if len(a.evidence) == 0 {
 		failed = a.gather(ctx)
+		if a.tried != nil {
+			failed = errors.Join(failed, a.tried.Close())
+		}
 	}
 	r, err := a.decide()
 	if err == nil {
@@ -270,7 +279,7 @@ func (a *advising) try(ctx context.Context, doc string, trials int, cells []tria
 	dir := filepath.Join(a.dir, "run")
 	if a.tried == nil {
 		var err error
-		if a.tried, err = cli.New(a.cmd, "advice", dir, a.servers, fits, notes); err != nil {
+		if a.tried, err = cli.New(a.cmd, "advice", dir, a.servers, a.fleet, fits, notes); err != nil {
 			return err
 		}
 		a.from = append(a.from, dir)

@@ -15,6 +15,7 @@ import (
 
 	"lockbench/internal/cli/console"
 	"lockbench/internal/fleet"
+	"lockbench/internal/world/servers"
 	"lockbench/reports/campaign"
 	"lockbench/reports/format"
 )
@@ -68,6 +69,14 @@ func (f *Fleet) Refusals(out string) []console.Refusal {
 		{If: f.remote.URL == "" && f.remote.CA+f.remote.Creds != "", What: "--nats-ca and --nats-creds are for --nats"},
 		{If: f.Resume != "" && out != "", What: "--resume continues in its own folder", Hint: "leave out --out"},
 	}
+}
+
+// Fits returns an error if agents cannot use the servers. The servers of the user are used by one machine only.
+func (f *Fleet) Fits(on Servers) error {
+	if f.Shared() && on.How == servers.External {
+		return console.Usage(errors.New("each agent starts separate servers, and your servers are named"), "leave out --listen or --nats, or the addresses of your servers")
+	}
+	return nil
 }
 
 // commandName is the name of the file with the flags of a campaign.

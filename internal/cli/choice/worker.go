@@ -19,6 +19,7 @@ import (
 	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/trial"
 	"lockbench/internal/drive/workers"
+	"lockbench/internal/fleet"
 	"lockbench/internal/suggest"
 	"lockbench/internal/world/children"
 	"lockbench/internal/world/servers"
@@ -84,6 +85,19 @@ func (w *Worker) Install(ctx context.Context, stderr io.Writer) error {
 	}
 	w.Command, w.Store = c.Command(folder), cmp.Or(w.Store, c.Library.Store)
 	return nil
+}
+
+// OnAgent returns the lock on an agent, for a coordinator elsewhere. The command must be one of the allowed ones. A library is one that
+// this program knows, and is installed.
+func (w Worker) OnAgent(ctx context.Context, allowed []string, use First) (own impls.Impl, err error) {
+	if w.Library == "" && !slices.Contains(allowed, w.Command) {
+		return own, fmt.Errorf("%w: the command %q of the worker is not allowed there", fleet.ErrRefused, w.Command)
+	}
+	if err := w.Install(ctx, io.Discard); err != nil {
+		return own, err
+	}
+	own, _, err = w.Describe(ctx, use)
+	return own, err
 }
 
 // First describes the servers, the parameters and the lease with which a user's lock is used for the first time.

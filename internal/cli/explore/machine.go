@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -138,17 +136,9 @@ func (m *Machine) start(ctx context.Context, s setup) (*engine, error) {
 	return &engine{cases: pool, close: func() error { pool.Close(); return nil }}, nil
 }
 
-// register makes the lock of a worker known to cases on an agent. A command must be allowed. A library is one that this program
-// knows, and is installed.
+// register makes the lock of a worker known to cases on an agent.
 func (m *Machine) register(ctx context.Context, s setup) error {
-	w := *s.Worker
-	if w.Library == "" && !slices.Contains(m.Allowed, w.Command) {
-		return fmt.Errorf("%w: the command %q of the worker is not allowed there", fleet.ErrRefused, w.Command)
-	}
-	if err := w.Install(ctx, io.Discard); err != nil {
-		return err
-	}
-	own, _, err := w.Describe(ctx, choice.First{Servers: choice.Servers{How: s.Servers}, Params: s.Params, TTL: faults.UsualTTL})
+	own, err := s.Worker.OnAgent(ctx, m.Allowed, choice.First{Servers: choice.Servers{How: s.Servers}, Params: s.Params, TTL: faults.UsualTTL})
 	if err != nil {
 		return err
 	}

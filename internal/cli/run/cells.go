@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +26,9 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	locks, err := f.chosenLocks(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(f.faults, expectedFaults) {
+		return f.statedCells(locks)
 	}
 	injected := []faults.Fault{faults.None()}
 	if len(f.faults) > 0 {
@@ -69,6 +73,43 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 	if len(plan) == 0 {
 		return nil, emptyPlanError(skipped, "none of the workloads and faults applies to any of the locks",
 			"reentrant applies to locks that grant again to their owner, kill-between to those that acquire in two commands, flash-sale to those of the table, without faults")
+	}
+	return plan, nil
+}
+
+// expectedFaults is the value of --faults that selects, for each lock, the faults under which its author expects something.
+const expectedFaults = "expected"
+
+// statedCells returns a cell for each combination of workload, fault and deployment for which a lock states an expectation under a fault. The
+// negative control runs without a fault.
+func (f *flags) statedCells(locks []impls.Impl) (plan []trial.Cell, err error) {
+	if len(f.faults) > 1 {
+		return nil, console.Usage(errors.New("--faults expected already names all faults with an expectation"), "leave out the other faults")
+	}
+	seen := map[string]bool{}
+	for _, l := range locks {
+		of := l.Expect
+		if l.Store == "" {
+			of = []impls.Expectation{{Fault: faults.None().Name}}
+		}
+		for _, e := range of {
+			if l.Store != "" && e.Fault == faults.None().Name || len(f.workloads) > 0 && !slices.Contains(f.workloads, cmp.Or(e.Workload, "counter")) {
+				continue
+			}
+			load, err1 := choice.Workloads.Choose(cmp.Or(e.Workload, "counter"))
+			fault, err2 := choice.Faults.Choose(e.Fault)
+			if err := errors.Join(err1, err2); err != nil {
+				return nil, err
+			}
+			for _, c := range trial.On(e.Deployment, trial.Plan([]impls.Impl{l}, load, fault)) {
+				if !seen[c.Dir()] {
+					plan, seen[c.Dir()] = append(plan, c), true
+				}
+			}
+		}
+	}
+	if len(plan) == 0 {
+		return nil, emptyPlanError(nil, "none of the locks has an expectation under a fault in these workloads", "lockbench list expectations shows them all")
 	}
 	return plan, nil
 }

@@ -50,7 +50,7 @@ func TestTrialsUnderFaults(t *testing.T) {
 		lock := catalog.Own()[1]
 		f.noControls, f.locks = true, []string{lock.Name}
 		r := Runner{flags: &f, cells: []trial.Cell{{Lock: lock, Fault: faults.None()}, {Lock: lock, Fault: fault}}}
-		measured, beside := r.parts()
+		measured, beside := r.classes()
 		n := len(measured.of)
 		for _, p := range beside {
 			n += len(p.of)
@@ -61,31 +61,31 @@ func TestTrialsUnderFaults(t *testing.T) {
 	}
 }
 
-// TestParts checks that no trial is lost. Trials whose figures are compared must run one at a time. Other trials must run
+// TestClasses checks that no trial is lost. Trials whose figures are compared must run one at a time. Other trials must run
 // concurrently.
-func TestParts(t *testing.T) {
+func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		flags    flags
 		measured []string // workloads of the trials whose figures are compared; nil: all workloads; "-": none
-		atOnce   int      // maximum number of concurrent trials among the trials whose figures are compared
+		slots    int      // number of trials that this process runs at the same time besides; 0: several a core
 	}{
-		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 1},
-		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 1},
-		{"named", flags{workloads: []string{"inventory", "misuse"}}, []string{"inventory", "misuse"}, 1},
-		{"faults", flags{faults: []string{"process-pause"}}, []string{"-"}, 1},
-		{"jobs", flags{jobs: 4}, nil, 4},
+		{"default", flags{}, []string{"counter", "flash-sale", "flash-sale-gated", "write-fenced"}, 0},
+		{"thorough", flags{thorough: true}, []string{"alone", "contend", "counter", "flash-sale", "flash-sale-gated", "inventory", "misuse", "reentrant", "try", "write-fenced"}, 0},
+		{"named", flags{workloads: []string{"inventory", "misuse"}}, []string{"inventory", "misuse"}, 0},
+		{"faults", flags{faults: []string{"process-pause"}}, []string{"-"}, 0},
+		{"jobs", flags{jobs: 4}, []string{"-"}, 4},
 		{"one job", flags{jobs: 1}, nil, 1},
-		{"own servers", flags{servers: choice.Servers{How: servers.External}}, nil, 1},
+		{"own servers", flags{servers: choice.Servers{How: servers.External}}, nil, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.flags.trials = 2
 			r := planned(t, c.flags)
-			measured, beside := r.parts()
+			measured, beside := r.classes()
 			var names []string
 			for _, w := range measured.of {
-				if r.concurrent(w.cell) != (c.atOnce > 1) {
-					t.Errorf("%s: its trials run beside others: %t, want %t", w.cell, c.atOnce <= 1, c.atOnce > 1)
+				if r.concurrent(w.cell) {
+					t.Errorf("%s: its trials run beside others", w.cell)
 				}
 				if !slices.Contains(names, w.cell.Workload.Name) {
 					names = append(names, w.cell.Workload.Name)
@@ -95,16 +95,16 @@ func TestParts(t *testing.T) {
 			n := len(measured.of)
 			for _, p := range beside {
 				n += len(p.of)
-				if p.atOnce < runtime.NumCPU() {
-					t.Errorf("%d trials beside each other", p.atOnce)
+				if len(p.of) > 0 && p.most(4*runtime.NumCPU()) < runtime.NumCPU() {
+					t.Errorf("%d trials beside each other", p.most(4*runtime.NumCPU()))
 				}
 			}
 			if n != 2*len(r.cells) {
 				t.Errorf("%d trials of %d cells", n, len(r.cells))
 			}
 			switch {
-			case measured.atOnce != c.atOnce:
-				t.Errorf("%d trials at once, want %d", measured.atOnce, c.atOnce)
+			case r.slots() != c.slots && c.slots > 0 || r.slots() < runtime.NumCPU() && c.slots == 0:
+				t.Errorf("%d slots, want %d", r.slots(), c.slots)
 			case c.measured == nil && len(measured.of) != n:
 				t.Errorf("%d of %d trials are in the first part, want all", len(measured.of), n)
 			case c.measured != nil && c.measured[0] == "-" && len(measured.of) > 0:
@@ -141,7 +141,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("a time is estimated before any trial ended: %s", got)
 		}
 		p.done, p.spent, p.unexpected = 10, 10*time.Second, 1
-		p.running = []*shownTrial{{work: w}, {work: w}}
+		p.running = []work{w, w}
 		want := fmt.Sprintf("10 of 40 trials, 1 not as expected, about 30 s left: %s and 1 more", w.cell)
 		if got := p.line(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"lockbench/checker"
+	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
+	"lockbench/internal/fleet"
 	"lockbench/reports/format"
 	"lockbench/reports/run"
 )
@@ -25,32 +26,23 @@ type progress struct {
 
 	mu         sync.Mutex
 	began      time.Time
+	agents     *fleet.Coordinator // queue with the agents; nil: not opened yet
 	done       int
 	unexpected int
 	all, spent time.Duration // total estimated cost of all trials, and of the finished trials
-	running    []*shownTrial
+	running    []work
 }
 
-// shownTrial is a running trial with the number of its grants so far, for the progress output.
-type shownTrial struct {
-	work
-	granted atomic.Int64
-}
-
-func (r *Runner) newProgress(measured part, beside []part) *progress {
+func (r *Runner) newProgress(classes []class) *progress {
 	p := &progress{verbose: r.verbose, began: time.Now()}
-	others := 0
-	for _, part := range beside {
-		others += part.atOnce
-	}
 	p.cost = func(w work) time.Duration {
-		if r.jobs == 0 && r.concurrent(w.cell) {
-			return r.setting.Lasts(w.cell) / time.Duration(others)
+		if r.concurrent(w.cell) {
+			return r.setting.Lasts(w.cell) / time.Duration(r.slots())
 		}
 		return r.setting.Lasts(w.cell)
 	}
-	for _, part := range append(beside, measured) {
-		for _, w := range part.of {
+	for _, c := range classes {
+		for _, w := range c.of {
 			p.total++
 			p.all += p.cost(w)
 		}
@@ -77,29 +69,43 @@ func (p *progress) line() string {
 	if n := len(p.running); n > 1 {
 		text += fmt.Sprintf(" and %d more", n-1)
 	}
+	if p.agents != nil {
+		if members := choice.Members(p.agents); members != "" {
+			text += "; " + members
+		}
+	}
 	return text
 }
 
-func (p *progress) begin(w work) *shownTrial {
+// show makes the progress line describe the agents of a queue.
+func (p *progress) show(queue *fleet.Coordinator) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := &shownTrial{work: w}
-	p.running = append(p.running, s)
-	return s
+	p.agents = queue
 }
 
-func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
+// finished returns the number of trials that have ended, and that of all.
+func (p *progress) finished() (done, planned int) {
 	p.mu.Lock()
-	p.running = slices.DeleteFunc(p.running, func(o *shownTrial) bool { return o == s })
+	defer p.mu.Unlock()
+	return p.done, p.total
+}
+
+func (p *progress) begin(w work) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = append(p.running, w)
+}
+
+func (p *progress) end(w work, a answer, err error) {
+	p.mu.Lock()
+	p.running = slices.DeleteFunc(p.running, func(o work) bool { return o.key() == w.key() })
 	p.done++
-	p.spent += p.cost(s.work)
+	p.spent += p.cost(w)
 	first := p.done == 1
-	var text string
-	unexpected := err != nil
+	text, unexpected := a.Said, a.Unexpected
 	if err != nil {
-		text = "failed"
-	} else if out.Verdict != nil {
-		text, unexpected = summary(out)
+		text, unexpected = "failed", true
 	}
 	if unexpected {
 		p.unexpected++
@@ -108,9 +114,9 @@ func (p *progress) end(s *shownTrial, out trial.Outcome, err error) {
 	switch {
 	case text == "":
 	case p.verbose || unexpected:
-		p.Print(fmt.Sprintf("%-40s %6d grants  %s", s.cell, s.granted.Load(), text))
+		p.Print(fmt.Sprintf("%-40s %6d grants  %s", w.cell, a.Granted, text))
 	case first && !p.Terminal:
-		p.Print(fmt.Sprintf("first verdict: %s: %s", s.cell, text))
+		p.Print(fmt.Sprintf("first verdict: %s: %s", w.cell, text))
 	}
 }
 

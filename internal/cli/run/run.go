@@ -35,6 +35,7 @@ type flags struct {
 	trials, jobs             int
 	noControls, thorough     bool
 	servers                  choice.Servers
+	fleet                    choice.Fleet
 	out                      string
 	asJSON, verbose          bool
 	lockParams               map[string]string
@@ -87,7 +88,7 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all built-in ones)")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply, except varied)")
-	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none)")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject, or expected: those with an expectation (none)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
 	fl.BoolVar(&f.thorough, "thorough", false, "also run and measure the workloads that only add figures")
 	fl.BoolVar(&f.noControls, "no-controls", false, "leave out the known-broken lock none")
@@ -113,6 +114,7 @@ func (f *flags) defineShared(fl *pflag.FlagSet) {
 	fl.IntVar(&f.trials, "trials", 1, "number of trials (of each combination; 4 with --faults)")
 	fl.Uint64Var(&f.params.Seed, "seed", f.params.Seed, "seed of all randomness")
 	f.servers.Define(fl)
+	f.fleet.Define(fl, false)
 	fl.StringVar(&f.out, "out", "", "folder for the results (runs/<time>-<name>)")
 	fl.StringVar(&f.junit, "junit", "", "also write a JUnit file with a test case for each expectation")
 	fl.BoolVar(&f.asJSON, "json", false, "print JSON (results.json)")
@@ -197,11 +199,14 @@ func (f *flags) check(cmd *cobra.Command) error {
 	if f.hasFault() && !changed("trials") {
 		f.faultTrials = usualFaultTrials
 	}
-	return f.servers.Settle(cmd)
+	if err := f.servers.Settle(cmd); err != nil {
+		return err
+	}
+	return f.fleet.Fits(f.servers)
 }
 
 func (f *flags) checkChoice(cmd *cobra.Command) error {
-	return console.Refuse(hintRun, append(f.worker.Refusals(f.locks),
+	return console.Refuse(hintRun, append(append(f.worker.Refusals(f.locks), f.fleet.Refusals(f.out)...),
 		console.Refusal{If: f.trials < 1 || f.trials > 10_000, What: "--trials: want 1 to 10000"},
 		console.Refusal{If: f.hasFault() && f.params.Clients > trial.MostClients, What: fmt.Sprintf("--clients: want at most %d under faults, where each client has a process", trial.MostClients)},
 		console.Refusal{If: f.jobs < 0 || f.jobs > 64, What: "--jobs: want 1 to 64, or 0 for the default"},
@@ -221,7 +226,7 @@ func (r *Runner) run(ctx context.Context) error {
 		console.Note(r.stderr, note)
 	}
 	failed, err := r.measure(ctx)
-	if err != nil {
+	if err = errors.Join(err, r.Close()); err != nil {
 		return err
 	}
 	if failed == nil && ctx.Err() == nil {
@@ -245,6 +250,9 @@ func (r *Runner) run(ctx context.Context) error {
 		failed = nil
 	}
 	if failed != nil && !found[console.ExitInterrupted] && !found[console.ExitInternal] {
+		if errors.As(failed, new(*console.Exit)) { // it has a hint
+			return failed
+		}
 		return console.Environment(failed, "what was recorded before is judged and reported above")
 	}
 	return found.Err()

@@ -16,6 +16,7 @@ import (
 	"lockbench/internal/cli/choice"
 	"lockbench/internal/cli/console"
 	"lockbench/internal/drive/trial"
+	"lockbench/internal/fleet"
 	"lockbench/internal/world/servers"
 	"lockbench/internal/world/stores"
 	"lockbench/reports/format"
@@ -34,13 +35,14 @@ type Runner struct {
 	setting        trial.Setting
 	manifest       run.Manifest
 	results        *run.Results
-	pool           trial.Pool // shared servers, for trials whose fault does not affect the servers
+	pool           trial.Pool         // shared servers, for trials whose fault does not affect the servers
+	queue          *fleet.Coordinator // gives trials to agents; nil: not opened yet
 }
 
 // New creates a result folder and returns a Runner with default parameters. The parameter cells lists combinations of lock,
 // workload and fault. New checks the servers that they need, but runs no trial. The method Try runs trials.
-func New(cmd *cobra.Command, name, out string, on choice.Servers, cells []trial.Cell, notes []string) (*Runner, error) {
-	r := &Runner{flags: &flags{name: name, servers: on, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
+func New(cmd *cobra.Command, name, out string, on choice.Servers, agents choice.Fleet, cells []trial.Cell, notes []string) (*Runner, error) {
+	r := &Runner{flags: &flags{name: name, servers: on, fleet: agents, out: out, trials: 1, params: workloads.Defaults()}, cells: cells, notes: notes}
 	if err := r.begin(cmd); err != nil {
 		return nil, err
 	}
@@ -64,6 +66,9 @@ func (r *Runner) Try(ctx context.Context, cells []trial.Cell, notes []string, sc
 	failed, err = r.measure(ctx)
 	return r.results, failed, err
 }
+
+// Close ends the queue, and with it the agents' work for this Runner.
+func (r *Runner) Close() error { return r.closeQueue() }
 
 // begin checks the servers of the cells and creates the result folder.
 func (r *Runner) begin(cmd *cobra.Command) error {

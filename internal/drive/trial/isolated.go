@@ -18,7 +18,7 @@ import (
 // openApart starts a worker process for each client process. It starts another worker for the check at the end of the
 // trial.
 func (t *trial) openApart(ctx context.Context) error {
-	t.world.scene = faults.Scene{TTL: t.Params.TTL, Deployment: t.On(), Processes: t.Params.Processes, Seed: t.Params.Seed}
+	t.world.scene = scene(t.Cell, t.Params)
 	if t.stage == nil {
 		var err error
 		if t.stage, err = newStage(t.program(t.Lock)); err != nil {
@@ -92,6 +92,9 @@ func (c Cell) Reaches(how string) error {
 // unreplicated returns an error if the fault promotes a replica and the servers have none.
 func (c Cell) unreplicated() error {
 	on := c.On()
+	if on == servers.Replica && c.Lock.Deployment == on && slices.Contains(c.verbs(), faults.Unlink) {
+		return errors.New("it grants only what its one replica has, so no replica can lack a grant")
+	}
 	if replicas[on] > 0 || !slices.ContainsFunc(c.verbs(), func(v faults.Verb) bool { return v == faults.Unlink || v == faults.Failover }) {
 		return nil
 	}

@@ -11,8 +11,10 @@ import (
 	"lockbench/impls/catalog"
 	redislocks "lockbench/impls/redis"
 	"lockbench/impls/worker"
+	"lockbench/internal/drive/faults"
 	"lockbench/internal/drive/shop"
 	"lockbench/internal/world/builtin"
+	"lockbench/workloads"
 )
 
 // TestMain runs the tests. In a child process of a test, it runs a worker, a shop service or a store instead.
@@ -77,4 +79,16 @@ func findLock(name string) (impls.Impl, error) {
 		return impls.Impl{}, fmt.Errorf("there is no lock %q", name)
 	}
 	return all[i], nil
+}
+
+// namedWorkload returns a workload by its name.
+func namedWorkload(name string) workloads.Workload {
+	all := workloads.All()
+	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == name })]
+}
+
+// namedFault returns a fault by its name.
+func namedFault(name string) faults.Fault {
+	all := faults.All()
+	return all[slices.IndexFunc(all, func(f faults.Fault) bool { return f.Name == name })]
 }

@@ -86,6 +86,11 @@ func (s Setting) Try(ctx context.Context, c Cell, dir string, n int, granted *at
 	s.Params.Seed += uint64(n) // set before params is called, because the duration of a fault can depend on the seed
 	s.Params = s.params(c)
 	s.LockParams = s.lockParams(c)
+	return s.attempt(ctx, c, dir, n, granted)
+}
+
+// attempt runs a trial whose parameters are complete, and repeats it while it is discarded.
+func (s Setting) attempt(ctx context.Context, c Cell, dir string, n int, granted *atomic.Int64) (Outcome, error) {
 	var out Outcome
 	for attempt := range attempts {
 		number := n + 1 + attempt*max(1, s.Trials)

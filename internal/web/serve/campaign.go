@@ -22,7 +22,7 @@ func (s *Server) sumCampaign(f *folder) error {
 		return err
 	}
 	f.Campaign, f.What, f.Started, f.Ended, f.interrupted = &c, c.Verb+" "+c.What, c.Started, !c.Ended.IsZero(), c.Interrupted
-	f.Counts = campaignCounts(c)
+	f.Counts, f.Agents, f.Slots = campaignCounts(c), c.Agents, c.Slots()
 	switch idle := s.now().Sub(c.Written); {
 	case f.Ended && c.Interrupted:
 		f.States = []state{interrupted}
@@ -35,6 +35,14 @@ func (s *Server) sumCampaign(f *folder) error {
 		}
 	}
 	return nil
+}
+
+// readAgents reads the agents of a run that is under way. Only a run with agents has a state.
+func (s *Server) readAgents(f *folder) {
+	var c campaign.State
+	if s.read(path.Join(f.Name, campaign.StateName), &c) == nil && c.Check() == nil && c.Ended.IsZero() {
+		f.Agents, f.Slots = c.Agents, c.Slots()
+	}
 }
 
 // campaignCounts returns text with the numbers of a campaign: what is done, how fast, and what was found.

@@ -31,11 +31,12 @@ const (
 	campaignKind kind = "campaign" // of explore or matrix
 )
 
-// manifests lists, for each kind of folder, the file that identifies it.
+// manifests lists, for each kind of folder, the file that identifies it. The last file that a folder has counts: a run with agents has a
+// campaign.json too.
 var manifests = []struct {
 	kind kind
 	file string
-}{{runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}, {campaignKind, campaign.StateName}}
+}{{campaignKind, campaign.StateName}, {runKind, run.ManifestName}, {benchKind, bench.PlanName}, {adviceKind, selection.DataName}}
 
 // folder is the summary of one result folder. Kind is "" unless the folder contains a run, a benchmark, a selection report or
 // a campaign.
@@ -55,6 +56,8 @@ type folder struct {
 	Sentence string             // result of a run or a selection report, in one sentence
 	Sources  []selection.Source // runs and benchmarks that provide the evidence of a selection report
 	Campaign *campaign.State    // nil if the folder has no campaign
+	Agents   []campaign.Agent   // agents that run trials of the campaign or of the run
+	Slots    int                // number of trials that the agents run at the same time
 
 	// The following fields are set for a run or a benchmark.
 	manifest    string // name of the manifest file
@@ -188,6 +191,7 @@ func (s *Server) look(name string) folder {
 	case f.Kind == adviceKind:
 		err = s.sumAdvice(&f)
 	case f.Kind == runKind:
+		s.readAgents(&f)
 		err = s.readRun(&f)
 	default:
 		err = s.readBench(&f)

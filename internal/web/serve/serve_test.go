@@ -352,6 +352,8 @@ func TestCampaign(t *testing.T) {
 	ended := going
 	ended.Ended, ended.UnderWay, ended.Agents = start.Add(10*time.Minute), nil, nil
 	write("ended", ended)
+	write("run", going) // a run with agents has a state too
+	writeGoing(t, filepath.Join(dir, "run"), theTime())
 	stopped := going
 	stopped.Written, stopped.Planned = theTime().Add(-time.Hour), 0
 	write("stopped", stopped)
@@ -366,6 +368,7 @@ func TestCampaign(t *testing.T) {
 		"/folder/going":   {"Under way", "198 of 1,000 seeds, 2.00 per second; 2 seeds with a violation; last write 1 s ago", "<li>search</li>", "2 agents with 4 slots", "north-17", "another version of lockbench", `data-every="1000"`, `max="1000" value="198"`},
 		"/folder/ended":   {"done", "198 of 1,000 seeds, 0.330 per second", `src="/files/ended/fenced-fencing.svg"`, `href="/files/ended/fenced-fencing.json"`},
 		"/folder/stopped": {"It was stopped before its end", "explore --resume"},
+		"/folder/run":     {"Under way", "Newest trials", "2 agents with 4 slots", "north-17"},
 		"/folder/newer":   {"format version 99"},
 		"/":               {"explore fenced, redlock@five", "1 folder without a readable"},
 	} {
