@@ -336,8 +336,8 @@ func (c *Coordinator) lost(ctx context.Context, key string, w *waiting) <-chan s
 	return lost
 }
 
-// Close ends the campaign and the agent of this process, and removes the journal if the campaign is complete. Agents in
-// other processes stop the tasks of the campaign and wait for another one.
+// Close ends the campaign and the agent of this process. If the campaign is complete, it removes the journal and the secrets of the queue.
+// Agents in other processes stop the tasks of the campaign and wait for another one.
 func (c *Coordinator) Close(complete bool) error {
 	var errs []error
 	if c.stop != nil {
@@ -358,6 +358,9 @@ func (c *Coordinator) Close(complete bool) error {
 	}
 	if c.journal != nil {
 		errs = append(errs, c.journal.close(complete))
+	}
+	if complete {
+		errs = append(errs, c.options.Listen.forget(c.options.Dir))
 	}
 	return errors.Join(errs...)
 }

@@ -273,7 +273,7 @@ func TestSecure(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := open(t, Options{Dir: dir, Listen: l})
-	defer c.Close(true)
+	defer c.Close(false)
 	invited, err := Invited(filepath.Join(dir, JoinName))
 	if err != nil {
 		t.Fatal(err)
@@ -303,6 +303,12 @@ func TestSecure(t *testing.T) {
 	again := Listen{URL: l.URL}
 	if err := again.Secure(dir); err != nil || again.token != l.token {
 		t.Errorf("a resumed campaign has another token: %v", err)
+	}
+	if err := c.Close(true); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+		t.Errorf("secrets are left: %q", left)
 	}
 }
 

@@ -53,6 +53,20 @@ func (l *Listen) Secure(dir string) error {
 	return errors.Join(err, os.WriteFile(l.Cert, certificate, 0o600), os.WriteFile(l.Key, key, 0o600), os.WriteFile(path, append(text, '\n'), 0o600))
 }
 
+// forget removes what Secure wrote, which contains secrets, after the end of a campaign.
+func (l *Listen) forget(dir string) error {
+	if l.token == "" {
+		return nil
+	}
+	var errs []error
+	for _, file := range []string{filepath.Join(dir, JoinName), l.Cert, l.Key} {
+		if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // selfSigned returns a certificate for a host, and its private key, in PEM. It is valid for a month.
 func selfSigned(host string) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
