@@ -38,18 +38,21 @@ func mustRelease(t *testing.T, l impls.Lock, h impls.Hold) {
 	}
 }
 
-// inQueue waits until n waiters are queued. The list on the server then has n+1 elements: the lock's record and the
-// waiters.
+// queue is the key of the list of waiters for the key "k".
+const queue = "queue:k"
+
+// inQueue waits until n waiters are queued.
 func inQueue(t *testing.T, g *servers.Group, n int64) {
 	t.Helper()
 	c := raw(t, g.URLs()[0])
-	waitUntil(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), "k").Val() == 1+n })
+	waitUntil(t, fmt.Sprintf("%d in the queue", n), func() bool { return c.LLen(t.Context(), queue).Val() == n })
 }
 
 // subscribed lets the process of a lock "fenced" subscribe, and returns the name of its channel.
 func subscribed(t *testing.T, l impls.Lock, g *servers.Group) (channel string) {
 	t.Helper()
-	mustRelease(t, l, mustAcquire(t, l, "first", time.Minute, time.Minute)) // an acquire that waits subscribes
+	first := mustAcquire(t, l, "first", time.Minute, 0)
+	waits := asynchronously(t.Context(), l, "second", time.Minute) // an acquire that waits subscribes
 	c := raw(t, g.URLs()[0])
 	waitUntil(t, "subscribed", func() bool {
 		channels := c.PubSubChannels(t.Context(), "granted:*").Val()
@@ -58,17 +61,21 @@ func subscribed(t *testing.T, l impls.Lock, g *servers.Group) (channel string) {
 		}
 		return len(channels) > 0
 	})
+	mustRelease(t, l, first)
+	mustRelease(t, l, holdOf(t, waits))
 	return channel
 }
 
-// record returns the first element of the Redis list that the lock "fenced" writes for a key. The element describes the
-// current hold. The lease of this hold is one minute.
-func record(token string, fence int64, depth int, owner string) string {
-	return fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, time.Now().UnixMicro(), time.Minute.Milliseconds(), owner)
+// setHold stores a hold of the key "k", with a lease of one minute, in the format of the lock "fenced".
+func setHold(t *testing.T, g *servers.Group, token, owner string) {
+	t.Helper()
+	if err := raw(t, g.URLs()[0]).Set(t.Context(), "k", token+" 1 "+owner, time.Minute).Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func waiting(token, process, owner string) string {
-	return fmt.Sprintf("%s %s %010d %s", token, process, 5000, owner)
+	return fmt.Sprintf("%s %s %d %s", token, process, 5000, owner)
 }
 
 // id returns a token or process id that consists of 32 equal digits.
@@ -186,7 +193,7 @@ func TestFencedLoss(t *testing.T) {
 			t.Errorf("the release of a lost hold: %v", err)
 		}
 		h = mustAcquire(t, a, "a", shortTTL, 0)
-		raw(t, g.URLs()[0]).LSet(t.Context(), "k", 0, record(id("9"), h.Fence+1, 1, "b"))
+		setHold(t, g, id("9"), "b")
 		lost(h, "the key has another token")
 		if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != id("9") || left < time.Second || err != nil {
 			t.Errorf("the other client's hold is %q for %v, %v", token, left, err)
@@ -272,7 +279,7 @@ func TestFencedDeadWaiters(t *testing.T) {
 			t.Fatal(err)
 		}
 		entries := []any{waiting(id("1"), id("d"), "gone"), "of nobody", waiting(id("2"), id("e"), "gone"), waiting(id("3"), id("f"), "frozen")}
-		if err := c.RPush(t.Context(), "k", entries...).Err(); err != nil {
+		if err := c.RPush(t.Context(), queue, entries...).Err(); err != nil {
 			t.Fatal(err)
 		}
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 2})
@@ -295,14 +302,14 @@ func TestFencedLostNotice(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
-		mustAcquire(t, a, "a", 10*time.Second, 0)
+		first := mustAcquire(t, a, "a", 10*time.Second, 0)
 		waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 		inQueue(t, g, 1)
 		c := raw(t, g.URLs()[0])
-		entry := c.RPop(t.Context(), "k").Val()
+		entry := c.RPop(t.Context(), queue).Val()
 		token, _, _ := strings.Cut(entry, " ")
-		c.LSet(t.Context(), "k", 0, record(token, 77, 1, "b"))
-		if h := holdOf(t, waits); h.Fence != 77 || h.Token != token || h.Validity != 10*time.Second {
+		setHold(t, g, token, "b")
+		if h := holdOf(t, waits); h.Fence <= first.Fence || h.Token != token || h.Validity != 10*time.Second {
 			t.Errorf("granted %+v", h.Grant)
 		}
 	})
@@ -378,7 +385,7 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 				h := third()
 				waits := asynchronously(t.Context(), b, "b", 10*time.Second)
 				inQueue(t, g, 1)
-				if err := server.LSet(t.Context(), "k", 0, record(h.Token, 0, 1, "a")).Err(); err != nil { // restores an older record, as if a lagging replica had been promoted
+				if err := server.Del(t.Context(), "fences").Err(); err != nil { // as if the server had evicted it
 					t.Fatal(err)
 				}
 				mustRelease(t, a, h)
@@ -396,12 +403,10 @@ func TestTokenOfReleasedHold(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
-		server := raw(t, g.URLs()[0])
 		first := mustAcquire(t, a, "a", 10*time.Second, 0)
-		known := server.LIndex(t.Context(), "k", 0).Val()
 		mustRelease(t, a, first)
 		second := mustAcquire(t, b, "b", 10*time.Second, 0)
-		server.LSet(t.Context(), "k", 0, known)
+		setHold(t, g, first.Token, "a")
 		if third := mustAcquire(t, a, "a", 10*time.Second, 0); third.Fence <= second.Fence {
 			t.Errorf("after token %d, the hold with token %d was granted again with token %d", second.Fence, first.Fence, third.Fence)
 		}
@@ -429,7 +434,7 @@ func TestFencedReleaseAfterExpiry(t *testing.T) {
 	})
 }
 
-// TestFreeFencedLockHasItsFence checks that the server stores only the last fencing token of a free lock.
+// TestFreeFencedLockHasItsFence checks that the server stores nothing of a free lock, and only the last fencing token of all.
 func TestFreeFencedLockHasItsFence(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced-counter", impls.Env{Nodes: g.Front()})
@@ -437,8 +442,9 @@ func TestFreeFencedLockHasItsFence(t *testing.T) {
 		for want := range int64(3) {
 			h := mustAcquire(t, a, "a", 10*time.Second, 0)
 			mustRelease(t, a, h)
-			if left := c.LRange(t.Context(), "k", 0, -1).Val(); h.Fence != want+1 || len(left) != 1 || !strings.Contains(left[0], fmt.Sprintf(" %016d ", h.Fence)) {
-				t.Errorf("granted %d, and %q is left", h.Fence, left)
+			left, last := c.Keys(t.Context(), "*").Val(), c.Get(t.Context(), "fences").Val()
+			if h.Fence != want+1 || !slices.Equal(left, []string{"fences"}) || last != fmt.Sprint(h.Fence) {
+				t.Errorf("granted %d; the keys %q are left, and the last fencing token is %s", h.Fence, left, last)
 			}
 			if token, left, err := a.(impls.Prober).Probe(t.Context(), "k"); token != "" || left != 0 || err != nil {
 				t.Errorf("the lock is free, and the probe returned %q, %v, %v", token, left, err)
@@ -474,12 +480,12 @@ func TestFencedQueuesOnce(t *testing.T) {
 		inQueue(t, g, 1)
 		other := asynchronously(t.Context(), b, "other", 4*time.Second)
 		inQueue(t, g, 2)
-		first := c.LRange(t.Context(), "k", 1, -1).Val()
+		first := c.LRange(t.Context(), queue, 0, -1).Val()
 		for range 2 { // in each round both waiters repeat their requests
-			c.LRem(t.Context(), "k", 0, first[1])
-			waitUntil(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), "k", 2, -1).Val(), first[1]) })
+			c.LRem(t.Context(), queue, 0, first[1])
+			waitUntil(t, "queued again", func() bool { return slices.Contains(c.LRange(t.Context(), queue, 1, -1).Val(), first[1]) })
 		}
-		if now := c.LRange(t.Context(), "k", 1, -1).Val(); !slices.Equal(now, first) {
+		if now := c.LRange(t.Context(), queue, 0, -1).Val(); !slices.Equal(now, first) {
 			t.Errorf("the queue was %q and then %q", first, now)
 		}
 		mustRelease(t, a, h)
@@ -500,8 +506,8 @@ func TestFencedUnexpected(t *testing.T) {
 		h := mustAcquire(t, a, "a", 60*time.Second, 0)
 		waits := asynchronously(t.Context(), b, "b", 60*time.Second)
 		inQueue(t, g, 1)
-		entry := c.LPop(t.Context(), "k").Val()
-		c.LPush(t.Context(), "k", waiting(id("9"), process, "went"), entry)
+		entry := c.LPop(t.Context(), queue).Val()
+		c.LPush(t.Context(), queue, waiting(id("9"), process, "went"), entry)
 		start := time.Now()
 		mustRelease(t, a, h)
 		mustRelease(t, b, holdOf(t, waits))
@@ -522,7 +528,8 @@ func TestFencedStaleMessage(t *testing.T) {
 		h := mustAcquire(t, a, "a", time.Minute, 0)
 		waits := asynchronously(t.Context(), b, "b", time.Minute)
 		inQueue(t, g, 1)
-		token, _, _ := strings.Cut(c.LIndex(t.Context(), "k", 1).Val(), " ")
+		time.Sleep(1500 * time.Millisecond) // the waiter repeats its request every second, and learns the last fencing token
+		token, _, _ := strings.Cut(c.LIndex(t.Context(), queue, 0).Val(), " ")
 		c.Publish(t.Context(), channel, fmt.Sprintf("%s %d k", token, h.Fence))
 		select {
 		case got := <-waits:
@@ -625,8 +632,8 @@ func TestFencedWithoutPermissionToPublish(t *testing.T) {
 	a := open(t, "fenced", impls.Env{Nodes: g.Front()})
 	c := raw(t, g.URLs()[0])
 	h := mustAcquire(t, a, "a", 60*time.Second, 0)
-	c.RPush(t.Context(), "k", waiting(id("1"), id("d"), "b"), waiting(id("2"), id("e"), "c"))
-	before := c.LRange(t.Context(), "k", 0, -1).Val()
+	c.RPush(t.Context(), queue, waiting(id("1"), id("d"), "b"), waiting(id("2"), id("e"), "c"))
+	before := append(c.LRange(t.Context(), queue, 0, -1).Val(), c.Get(t.Context(), "k").Val())
 	may := func(rule string) {
 		if err := c.Do(t.Context(), "ACL", "SETUSER", "default", rule).Err(); err != nil {
 			t.Fatal(err)
@@ -637,7 +644,7 @@ func TestFencedWithoutPermissionToPublish(t *testing.T) {
 	if err := other.Release(t.Context(), h.Grant); err == nil || errors.Is(err, impls.ErrNotHeld) {
 		t.Errorf("it was released: %v", err)
 	}
-	if after := c.LRange(t.Context(), "k", 0, -1).Val(); !slices.Equal(before, after) {
+	if after := append(c.LRange(t.Context(), queue, 0, -1).Val(), c.Get(t.Context(), "k").Val()); !slices.Equal(before, after) {
 		t.Errorf("left of %q is %q", before, after)
 	}
 	may("+publish")

@@ -20,25 +20,25 @@ type Lease struct {
 	Lost  chan struct{}
 	Depth int // number of nested holds; guarded by the mutex of the lock that uses the Lease
 
-	start time.Time   // time at which Acquire was called
-	first *time.Timer // timer that starts the renewal goroutine; nil if the goroutine starts with the hold
-
-	ctx    context.Context
-	cancel context.CancelFunc
-	done   chan struct{} // closed when no more renewals are sent
+	start time.Time       // time at which Acquire was called
+	life  context.Context // of the renewals
+	first *time.Timer     // timer that starts the renewal goroutine; nil if the goroutine starts with the hold
+	done  chan struct{}   // closed when no more renewals are sent
 
 	mu    sync.Mutex // guards the fields below; never held across a command
 	until time.Time  // end of the last confirmed lease, minus the allowance for clock drift
-	timer *time.Timer
-	over  bool // whether the hold was lost or released
-	left  bool // whether the renewal goroutine ended before a release or a loss
+	// The fields below are nil until the renewal goroutine starts. Most holds end before, and the lease does not end earlier.
+	ctx    context.Context
+	cancel context.CancelFunc
+	timer  *time.Timer // reports the loss of the hold when the lease ends
+	over   bool        // whether the hold was lost or released
+	left   bool        // whether the renewal goroutine ended before a release or a loss
 }
 
 // New returns a Lease. The parameter life is the context of its renewals, which stop when this context ends. The parameter
 // start is the time at which Acquire was called.
 func New(life context.Context, g impls.Grant, ttl time.Duration, start time.Time) *Lease {
-	ctx, cancel := context.WithCancel(life)
-	return &Lease{Grant: g, TTL: ttl, start: start, Lost: make(chan struct{}), ctx: ctx, cancel: cancel, done: make(chan struct{})}
+	return &Lease{Grant: g, TTL: ttl, start: start, life: life, Lost: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Confirm extends the lease after a grant or a renewal. The parameter sent is the time of the request. The parameter
@@ -57,12 +57,22 @@ func (h *Lease) Confirm(sent time.Time, lasts time.Duration) bool {
 	switch left := time.Until(until); {
 	case left <= 0: // the lease expired before Confirm was called
 		h.loseLocked()
-	case h.timer == nil:
-		h.timer = time.AfterFunc(left, h.expire)
-	default:
+	case h.timer != nil:
 		h.timer.Reset(left)
 	}
 	return true
+}
+
+// begin prepares for renewals.
+func (h *Lease) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ctx, h.cancel = context.WithCancel(h.life)
+	if h.over {
+		h.cancel()
+		return
+	}
+	h.timer = time.AfterFunc(time.Until(h.until), h.expire)
 }
 
 // expire marks the hold as lost. The timer may fire late, so expire does nothing if the lease has been extended.
@@ -86,13 +96,15 @@ func (h *Lease) loseLocked() {
 	}
 	h.over = true
 	h.stopLocked()
-	h.cancel()
 	close(h.Lost)
 }
 
 func (h *Lease) stopLocked() {
-	if h.timer != nil { // nil if the lease expired before the first call of Confirm
+	if h.timer != nil {
 		h.timer.Stop()
+	}
+	if h.cancel != nil {
+		h.cancel()
 	}
 }
 
@@ -109,7 +121,6 @@ func (h *Lease) End() bool {
 	h.over = true
 	h.stopLocked()
 	h.mu.Unlock()
-	h.cancel()
 	if h.first == nil || !h.first.Stop() {
 		<-h.done
 	}
@@ -127,6 +138,7 @@ func (h *Lease) ExpiredBy(t time.Time) bool {
 // tries again. If the end of the hold cancels a renewal, the renewal is reported, because the store may have executed it.
 func (h *Lease) LookAfter(env impls.Env, next time.Time, renew func(context.Context) error) {
 	defer close(h.done)
+	h.begin()
 	for {
 		if time.Now().Before(next) { // in virtual time, a timer of duration 0 fires in a random order among other timers
 			waiting.Pause(h.ctx, time.Until(next))

@@ -122,7 +122,7 @@ func (l *Sessions[S]) Keep(s S, g impls.Grant, r Renewal) (impls.Hold, error) {
 		select {
 		case <-r.Gone:
 			h.lose()
-		case <-h.ctx.Done():
+		case <-h.done:
 		}
 	}
 	return l.keep(s, g, h.Lost, func(context.Context) bool { return h.End() }, run, watch)

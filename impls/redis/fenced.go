@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,18 +20,20 @@ import (
 // Fenced is the strongest lock that one Redis server allows. It has fencing tokens, re-entrancy, renewal with a loss
 // signal, and a queue of waiters. A release hands the lock off to the first waiter, so waiters need not poll often.
 //
-// The server stores one list per lock, in the format of lua/fenced_acquire.lua. The first element describes the hold, and
-// the other elements the waiters. The list of a free lock is kept, because it contains the last fencing token. The lock
-// needs Redis 6.2, for LPOP with a count.
+// The server stores a string for each hold, which expires with its lease, and a list for the waiters of each lock, in the
+// format of lua/fenced_acquire.lua. A free lock is acquired by two plain commands in one message, and only a key that was
+// found taken by the acquiring script. The lock needs Redis 6.0.6, for LPOS.
 //
 // After a hand-off, the lease is a quarter of the requested lease until the first renewal. A dead waiter therefore delays
 // the next waiter by at most that quarter. The waiter counts this shorter lease from its last request.
 //
 // If the reply to a nested acquire is lost, the stored depth may be too high until the lease expires.
 //
-// A new fencing token is the last token plus 1, or the server's time in microseconds if that is greater. Tokens therefore
-// increase even if the server has lost the last token, unless the server's clock is behind. A nested grant has the token of
-// its hold, or a new token if this process does not know the hold.
+// A new fencing token is the last token of all locks with the same prefix plus 1. After each new connection, the next script
+// raises the last token to the server's time in microseconds, unless it is higher, and until then nothing is acquired without a
+// script. A promoted replica is reached by new connections only, so tokens increase even if it lacks the last ones, unless its
+// clock is behind. A server that has lost the last token also continues at its time. A nested grant has the token of its
+// hold, or a new token if this process does not know the hold.
 //
 // If the server loses its data, two clients may hold the lock at once. The same happens when a holder is paused beyond its
 // lease. No lock on one server prevents this: only a check of the fencing token excludes the earlier holder.
@@ -53,7 +56,8 @@ type fencedLock struct {
 	Node
 	*listener
 	env     impls.Env
-	mint    string // source of new fencing tokens: "clock" or "count"
+	fences  fences
+	taken   taken
 	running waiting.Group
 
 	mu        sync.Mutex // guards the fields below; never held across a command
@@ -64,27 +68,35 @@ type fencedLock struct {
 
 var _ impls.Prober = (*fencedLock)(nil) // fencedLock overrides Node.Probe
 
-// openFenced opens the lock. mint is the source of new fencing tokens: "clock" for the server's time, "count" for a
-// counter.
+// openFenced opens the lock. mint is the source of fencing tokens on a server that has lost the last one: "clock" for the
+// server's time, "count" for a counter from 1.
 func openFenced(env impls.Env, mint string) (impls.Lock, error) {
-	n, err := openNode(env)
+	if len(env.Nodes) != 1 {
+		return nil, fmt.Errorf("want one server, got %d: the keys of a lock are in different slots of a cluster", len(env.Nodes))
+	}
+	l := &fencedLock{env: env, fences: fences{key: env.Prefix + "fences", mint: mint}, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{},
+		releasing: map[string]bool{}}
+	nodes, err := connectAll(env, func(opts *redis.Options) *redis.Options { return l.fences.counting(careful(opts)) })
 	if err != nil {
 		return nil, err
 	}
-	l := &fencedLock{Node: n, env: env, mint: mint, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{}, releasing: map[string]bool{}}
+	n := nodes[0]
+	l.Node = n
 	l.listener = &listener{Node: n, id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
 		waiters: map[string]*waiter{}}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil
 }
 
-func (l *fencedLock) keys(key string) []string { return []string{l.Key(key)} }
+func (l *fencedLock) keys(key string) []string {
+	return []string{l.Key(key), l.prefix + "queue:" + key, l.fences.key}
+}
 
 type request struct {
 	impls.Request
 	*waiter
 	token    string
-	place    string // process id and duration of the lease after a hand-off, in the format of a queue entry; "" for a try, which is not queued
+	entry    string // entry in the queue; "" for a try, which is not queued
 	start    time.Time
 	sent     time.Duration // time from the call of Acquire until the request was last sent
 	queued   bool          // whether the request has been sent before
@@ -97,32 +109,38 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	if err := impls.CheckTTL(req.TTL); err != nil {
 		return impls.Hold{}, err
 	}
-	r := &request{Request: req, token: impls.Token(l.env.Rand), start: time.Now(), handover: max(req.TTL/handoverPart, time.Millisecond)}
-	if req.Wait == 0 {
-		hold, err := l.ask(ctx, r)
-		if err != nil && !errors.Is(err, impls.ErrBusy) {
-			_ = l.withdraw(ctx, r) // err stays indeterminate: the acquire may reach the server after the release that withdraw sends
-		}
-		return hold, err
-	}
-	patient, limit, done := waiting.Timeouts(ctx, req.Wait)
-	defer done()
 	if l.life.Err() != nil {
 		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, impls.ErrClosed)
 	}
+	r := &request{Request: req, token: impls.Token(l.env.Rand), start: time.Now(), handover: max(req.TTL/handoverPart, time.Millisecond)}
+	patient, limit := ctx, ctx
+	if req.Wait != 0 {
+		var done func()
+		patient, limit, done = waiting.Timeouts(ctx, req.Wait)
+		defer done()
+	}
+	if mine, _ := l.mine(req.Key, req.Owner); mine == "" && l.fences.current() && !l.taken.has(req.Key) {
+		switch fence, err := l.takeFree(limit, r); {
+		case err != nil:
+			_ = l.withdraw(ctx, r) // err stays indeterminate: the acquire may reach the server after the release that withdraw sends
+			return impls.Hold{}, err
+		case fence > 0:
+			return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.TTL}), nil
+		}
+	}
+	if req.Wait == 0 {
+		hold, err := l.ask(ctx, r)
+		if err != nil && !errors.Is(err, impls.ErrBusy) {
+			_ = l.withdraw(ctx, r)
+		}
+		return hold, err
+	}
 	l.listen()
-	r.place = l.id + " " + tenDigits(r.handover)
+	r.entry = fmt.Sprintf("%s %s %d %s", r.token, l.id, r.handover.Milliseconds(), r.Owner)
 	var leave func()
 	r.waiter, leave = l.join(r.token)
 	defer leave()
 	return l.wait(patient, limit, r)
-}
-
-// tenDigits formats a duration in milliseconds with exactly ten digits, as the scripts require. The maximum is
-// 9,999,999,999 ms, about 115 days.
-func tenDigits(lease time.Duration) string {
-	ms := strconv.FormatInt(min(lease.Milliseconds(), 9_999_999_999), 10)
-	return "0000000000"[len(ms):] + ms
 }
 
 // wait requests the lock and waits for the hand-over. The hand-over message may be lost, so wait repeats the request
@@ -172,15 +190,45 @@ func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 	}
 }
 
+// takeFree grants the lock if it is free. It returns the fencing token, or 0 if the script has to decide: another client holds, or the
+// last token may be too low.
+//
+// The two commands need not be one transaction. The token is drawn between the call and the return of the acquire, so
+// it is higher than those of all acquires that returned before.
+func (l *fencedLock) takeFree(ctx context.Context, r *request) (fence int64, err error) {
+	l.env.Tally.Attempt()
+	r.sent = time.Since(r.start)
+	set := redis.NewBoolCmd(ctx, "SET", l.Key(r.Key), r.token+" 1 "+r.Owner, "NX", "PX", r.TTL.Milliseconds())
+	next := redis.NewIntCmd(ctx, "INCR", l.fences.key)
+	pipe := l.Pipeline()
+	_, _ = pipe.Process(ctx, set), pipe.Process(ctx, next) // a pipeline only collects commands
+	_, err = pipe.Exec(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case !set.Val():
+		l.taken.note(r.Key, true)
+		return 0, nil
+	case !l.fences.isSafe(next.Val()):
+		return 0, nil
+	}
+	return next.Val(), nil
+}
+
+// ask requests the lock once, or joins the queue. It is repeated while the request waits.
 func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	l.env.Tally.Attempt()
 	again := r.queued
 	r.sent, r.queued = time.Since(r.start), true
-	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, tenDigits(r.TTL), r.place, again, l.mint, l.mine(r.Key, r.Owner)).Result()
+	mine, known := l.mine(r.Key, r.Owner)
+	mint, ran := l.fences.source()
+	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, mint, mine).Result()
 	if err != nil {
 		return impls.Hold{}, err
 	}
+	ran()
 	if fence, isNew := reply.(int64); isNew {
+		l.taken.note(r.Key, again) // a waiter that is granted so has other waiters behind it
 		return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.TTL}), nil
 	}
 	depth, bearer, number, err := standing(reply)
@@ -192,7 +240,11 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 			return impls.Hold{}, fmt.Errorf("parse the answer to an acquire: %w", err)
 		}
 		r.lookIn = lookIn(r.TTL, time.Duration(number)*time.Millisecond)
+		l.taken.note(r.Key, true)
 		return impls.Hold{}, impls.ErrBusy
+	}
+	if number == 0 { // the fencing token of the outer hold
+		number = known
 	}
 	return l.hold(r, impls.Grant{Token: bearer, Fence: number, Depth: int(depth), Validity: r.TTL}), nil
 }
@@ -210,14 +262,14 @@ func standing(reply any) (depth int64, bearer string, number int64, err error) {
 	return 0, "", 0, fmt.Errorf("parse the answer to an acquire: unexpected %v", reply)
 }
 
-// mine returns the token of the owner's hold in this process, or "" if there is no hold.
-func (l *fencedLock) mine(key, owner string) string {
+// mine returns the token and the fencing token of the owner's hold in this process, or "" and 0 if there is no hold.
+func (l *fencedLock) mine(key, owner string) (token string, fence int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if h := l.last[ownedKey{key, owner}]; h != nil {
-		return h.Grant.Token
+		return h.Grant.Token, h.Grant.Fence
 	}
-	return ""
+	return "", 0
 }
 
 const longestLook = time.Second
@@ -261,7 +313,7 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 }
 
 func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
-	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, tenDigits(h.TTL)).Int64())
+	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, h.TTL.Milliseconds()).Int64())
 }
 
 // drop removes a hold from the lock's maps. The caller must hold mu.
@@ -274,113 +326,11 @@ func (l *fencedLock) drop(h *lease.Lease) {
 	}
 }
 
-// withdraw removes the request from the queue, and releases the lock if it was granted meanwhile. It does so even if the
-// caller's context has ended. If withdraw returns nil, the request has no further effect.
-func (l *fencedLock) withdraw(ctx context.Context, r *request) error {
-	ctx, cancel := waiting.Detached(ctx, waiting.WithdrawTimeout)
-	defer cancel()
-	entry := ""
-	if r.place != "" {
-		entry = r.token + " " + r.place + " " + r.Owner
-	}
-	if err := l.release(ctx, r.Key, r.token, entry); err != nil && !errors.Is(err, impls.ErrNotHeld) {
-		return err
-	}
-	return nil
-}
-
-// unexpected handles a grant message if no waiter has the token. It releases the grant unless this process has the hold or is
-// releasing it. The message may arrive that late if the waiter has the grant from the reply to a repeated request. A second release
-// could reach the server first, and the caller's own release would then be refused.
-func (l *fencedLock) unexpected(key, token string) {
-	l.mu.Lock()
-	mine := l.held[token] != nil || l.releasing[token]
-	l.mu.Unlock()
-	if mine {
-		return
-	}
-	l.running.Go(func() {
-		ctx, cancel := context.WithTimeout(l.life, waiting.WithdrawTimeout)
-		defer cancel()
-		_ = l.release(ctx, key, token, "") // if the release fails, the grant expires
-	})
-}
-
-// Release stops the renewals and then releases the hold. After an indeterminate error, Release repeats the request once. If
-// the repeated request finds no hold although the lease has not expired, the first request succeeded. The release of a
-// nested hold is not repeated, because the repetition might free the outer hold.
-func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
-	l.mu.Lock()
-	h := l.held[g.Token]
-	if h != nil {
-		h.Depth--
-	}
-	last := h != nil && h.Depth == 0
-	if last {
-		l.drop(h)
-		l.releasing[g.Token] = true
-	}
-	l.mu.Unlock()
-	if last {
-		defer l.endRelease(g.Token)
-		h.End()
-	}
-	err := l.release(ctx, g.Key, g.Token, "")
-	if !last || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
-		return err
-	}
-	again := l.release(ctx, g.Key, g.Token, "")
-	if errors.Is(again, impls.ErrNotHeld) && !h.ExpiredBy(time.Now()) {
-		return nil
-	}
-	return again
-}
-
-// endRelease records that the release of a token is no longer in flight.
-func (l *fencedLock) endRelease(token string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.releasing, token)
-}
-
-func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
-	return released(fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.names, l.mint).Int64())
-}
-
-func released(code int64, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case code == 0:
-		return ErrExpired
-	case code < 0:
-		return ErrHeldByAnother
-	}
-	return nil
-}
-
-// Probe returns the token of the holder and the remaining lease. It reads the server's time before the lock's record, so a
-// renewal between the two reads does no harm.
+// Probe returns the token of the holder and the remaining lease.
 func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Duration, error) {
-	now, err := l.Time(ctx).Result()
-	if err != nil {
-		return "", 0, err
-	}
-	record, err := l.LIndex(ctx, l.Key(key), 0).Result()
-	if errors.Is(err, redis.Nil) {
-		return "", 0, nil
-	} else if err != nil {
-		return "", 0, err
-	}
-	var token string
-	var fence, depth, since, lease int64
-	if _, err := fmt.Sscanf(record, "%s %d %d %d %d", &token, &fence, &depth, &since, &lease); err != nil {
-		return "", 0, fmt.Errorf("%q is not the record of a lock: %w", record, err)
-	}
-	if left := time.UnixMicro(since + lease*1000).Sub(now); left > 0 {
-		return token, left, nil
-	}
-	return "", 0, nil
+	record, left, err := l.Node.Probe(ctx, key)
+	token, _, _ := strings.Cut(record, " ")
+	return token, left, err
 }
 
 func (l *fencedLock) Close() error {

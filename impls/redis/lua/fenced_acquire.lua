@@ -1,90 +1,83 @@
 -- Acquire the lock, re-enter it, or join the queue. This is one atomic step, so no release can happen in between.
--- KEYS[1]: the lock.
+-- KEYS[1]: the hold, a string that expires with the lease: the token, the depth and the owner, with a space between them.
+-- KEYS[2]: the queue, a list with an entry for each waiter, the oldest first: the token, the process, the lease after a
+--          hand-off in ms, and the owner.
+-- KEYS[3]: the last fencing token ("fence") of all locks with the same prefix.
 -- ARGV[1]: the token of this request.
 -- ARGV[2]: the owner.
--- ARGV[3]: the requested lease in ms, in ten digits.
--- ARGV[4]: the process and the lease after a hand-off, as in a queue entry; empty for a try.
+-- ARGV[3]: the requested lease in ms.
+-- ARGV[4]: the entry in the queue; empty for a try.
 -- ARGV[5]: 1 for a repeated request.
--- ARGV[6]: the source of fencing tokens ("fences"): clock or count.
+-- ARGV[6]: the source of fences: count; clock: if the server has lost the last one, continue at its time; raise: first raise the
+--          last one to the server's time, unless it is higher.
 -- ARGV[7]: the token of the owner's current hold, if the process knows that hold.
--- Returns the fence of a new hold, {depth, token, fence} of an existing hold, or {0, last fence, time left in ms} if refused.
---
--- A lock is one list, so a release can read the hold and the first waiter with one command. The first element is the
--- record of the hold. The other elements are the entries of the waiters, the oldest first.
---   record: token (1-32), fence (34-49), depth (51-60), since (62-77), lease (79-88), owner (90-)
---   entry:  token (1-32), process (34-65), lease after a hand-off (67-76), owner (78-)
--- A hold has ended when its lease (in ms) has passed since the server time "since" (in microseconds). In the record of a
--- free lock, all fields except the fence are zeros. The list does not expire, because it contains the last fence: if the
--- fences began again at 1, a resource would refuse them. All parts have fixed positions, so a script can copy them
--- instead of calculating them, which would take longer. Every call of tonumber has the base 10, because leading zeros
--- can mean octal.
-local call, key = redis.call, KEYS[1]
-local record, time = call('LINDEX', key, 0), call('TIME')
-local now, stamp = time[1] * 1000000 + time[2], ('000000000' .. time[1]):sub(-10) .. ('00000' .. time[2]):sub(-6) -- numbers are exact up to 2^53, which is in the year 2255
-local ends = now + tonumber(ARGV[3], 10) * 1000
-local last, over = 0, 0
-if record then
-	last, over = tonumber(record:sub(34, 49), 10), tonumber(record:sub(62, 77), 10)
-	local lease = tonumber(record:sub(79, 88), 10)
-	if not last or not over or not lease then
-		return redis.error_reply('ERR the key has something else than a lock')
+-- Returns the fence of a new hold, {depth, token, fence} of an existing hold (fence 0: unchanged), or {0, last fence, time
+-- left in ms} if refused. The last two are 0 and -1 unless the request is repeated.
+local call, token, owner, again = redis.call, ARGV[1], ARGV[2], ARGV[5] == '1'
+
+-- A fence that is far below the clock means that the server has lost the last one. Numbers are exact up to 2^53, which is in
+-- the year 2255.
+local function raise(last)
+	local time = call('TIME')
+	local now = time[1] * 1000000 + time[2]
+	if last < now then
+		call('SET', KEYS[3], string.format('%.0f', now))
 	end
-	over = over + lease * 1000
+	return math.max(last, now)
+end
+if ARGV[6] == 'raise' then
+	raise(tonumber(call('GET', KEYS[3]) or 0) or 0)
+end
+local function mint()
+	local fence = call('INCR', KEYS[3])
+	if fence < 1e14 and ARGV[6] ~= 'count' then
+		fence = raise(fence)
+	end
+	return fence
 end
 
--- Calculate the fence of a new holder: one more than the last fence. If the source is the clock, the fence is at least
--- the server's time. Fences then increase even after the server has lost its memory.
-local new, fence = now, stamp
-if now <= last or ARGV[6] ~= 'clock' then
-	new = last + 1
-	fence = string.format('%016.0f', new)
+local function leave()
+	if again and ARGV[4] ~= '' then
+		call('LREM', KEYS[2], 0, ARGV[4])
+	end
 end
 
 -- If the lock is free, grant it. After the expiry of a lease, the first waiter that repeats its request is granted,
--- because the first waiter of the queue may no longer exist. The entry of the new holder is removed from the queue.
-if over <= now then
-	local held = ARGV[1] .. ' ' .. fence .. ' 0000000001 ' .. stamp .. ' ' .. ARGV[3] .. ' ' .. ARGV[2]
-	if record then
-		call('LSET', key, 0, held)
-	else
-		call('RPUSH', key, held)
-	end
-	if ARGV[5] == '1' and ARGV[4] ~= '' then
-		call('LREM', key, 0, ARGV[1] .. ' ' .. ARGV[4] .. ' ' .. ARGV[2])
-	end
-	return new
+-- because the first waiter of the queue may no longer exist.
+if call('SET', KEYS[1], token .. ' 1 ' .. owner, 'NX', 'PX', ARGV[3]) then
+	leave()
+	return mint()
+end
+local holder, depth, of = call('GET', KEYS[1]):match('^(%S+) (%d+) (.*)$')
+if not holder then
+	return redis.error_reply('ERR the key has something else than a lock')
 end
 
--- This request may already be granted: a release has handed the lock over and the message is late or lost, or this
--- command was sent twice. From now on, the hold has the full lease.
-local token, depth = record:sub(1, 32), tonumber(record:sub(51, 60), 10)
-if token == ARGV[1] then
-	call('LSET', key, 0, record:sub(1, 61) .. stamp .. ' ' .. ARGV[3] .. record:sub(89))
-	return {depth, token, last}
+-- This request may already be granted: a release has handed the lock over and the message is late or lost, or the reply
+-- to an earlier command was lost. From now on, the hold has the full lease.
+if holder == token then
+	call('PEXPIRE', KEYS[1], ARGV[3])
+	return {tonumber(depth), token, mint()}
 end
 
 -- Re-entry: one level deeper, with the same token and fence, and no shorter lease. If the process knows of no such hold,
 -- the fence is new: a promoted replica may still have a released hold, and other clients may have held since.
-if record:sub(90) == ARGV[2] then
-	if token == ARGV[7] then
-		new, fence = last, record:sub(34, 49)
+if of == owner then
+	local fence = 0
+	if holder ~= ARGV[7] then
+		fence = mint()
 	end
-	local lease = record:sub(62, 88)
-	if over < ends then
-		lease = stamp .. ' ' .. ARGV[3]
-	end
-	call('LSET', key, 0, token .. ' ' .. fence .. string.format(' %010d ', depth + 1) .. lease .. ' ' .. ARGV[2])
-	if ARGV[5] == '1' and ARGV[4] ~= '' then
-		call('LREM', key, 0, ARGV[1] .. ' ' .. ARGV[4] .. ' ' .. ARGV[2])
-	end
-	return {depth + 1, token, new}
+	local left = math.max(call('PTTL', KEYS[1]), tonumber(ARGV[3]))
+	call('SET', KEYS[1], holder .. ' ' .. depth + 1 .. ' ' .. owner, 'PX', left)
+	leave()
+	return {depth + 1, holder, fence}
 end
 
 -- Another client holds: queue once.
-if ARGV[4] ~= '' then
-	local entry = ARGV[1] .. ' ' .. ARGV[4] .. ' ' .. ARGV[2]
-	if ARGV[5] ~= '1' or not call('LPOS', key, entry) then
-		call('RPUSH', key, entry)
-	end
+if ARGV[4] ~= '' and not (again and call('LPOS', KEYS[2], ARGV[4])) then
+	call('RPUSH', KEYS[2], ARGV[4])
 end
-return {0, record:sub(34, 49), math.ceil((over - now) / 1000)}
+if again then
+	return {0, call('GET', KEYS[3]) or '0', call('PTTL', KEYS[1])}
+end
+return {0, '0', -1}

@@ -131,23 +131,20 @@ var (
 	leases = []string{"1000", "1", "250", "0", "-5", "007", "x"}
 )
 
-// Values from which the test randomly chooses tokens, subscribers, queue entries and records of the lock "fenced".
+// Values from which the test randomly chooses tokens, subscribers, queue entries and holds of the lock "fenced".
 var (
 	tokens  = []string{strings.Repeat("a", 32), strings.Repeat("b", 32), strings.Repeat("c", 32), strings.Repeat("0", 32)}
 	hears   = strings.Repeat("fe", 16)
 	entries = []string{
-		tokens[0] + " " + hears + " 0000000300 aa",
-		tokens[1] + " " + tokens[1] + " 0000000300 bb",
-		tokens[2] + " " + hears + " 0000000000 cc c",
-		tokens[1] + " " + hears + " 0000000020 b\nb",
+		tokens[0] + " " + hears + " 300 aa",
+		tokens[1] + " " + tokens[1] + " 300 bb",
+		tokens[2] + " " + hears + " 0 cc c",
+		tokens[1] + " " + hears + " 20 b\nb",
 		"nonsense",
-		tokens[0] + " " + hears + " 00000003 0 x",
-		tokens[0] + " " + hears + " 0000000300 ",
+		tokens[0] + " " + hears + " 3 0 x",
+		tokens[0] + " " + hears + " 300 ",
 	}
-	places  = []string{hears + " 0000000300", tokens[1] + " 0000000300"} // process IDs and leases of the first two queue entries
-	records = []string{"nonsense", tokens[0] + " 0000000000000007 000000000x 9000000000000000 0000001000 aa", tokens[0] + " 7 1 1 1 aa",
-		tokens[0] + " 0000000000000007 0000000000 9000000000000000 0000001000 aa", tokens[0] + " 0000000000000007 0000000001 9000000000000000 000000100x aa"}
-	tenDigits = []string{"0000001000", "0000000001", "0000000250", "0000000000", "7", "-000000001", "x"}
+	holds = []string{"nonsense", tokens[0] + " x aa", tokens[0] + " 1", tokens[0] + " 0 aa", tokens[0] + " 01 aa", tokens[0] + " 1 "}
 )
 
 // arrange puts the store into a random state. It returns the arguments for running the script with EVAL.
@@ -165,14 +162,16 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	if strings.HasSuffix(script.Name, "release") && strings.HasPrefix(script.Name, "redisson") {
 		keys = append(keys, "a1:channel")
 	}
+	if script.Name == "fenced_acquire" || script.Name == "fenced_release" {
+		keys = append(keys, "queue", "fences")
+	}
 	lease := often(some(leases[:3]...), leases...)
-	tenDigits := often(some(tenDigits[:3]...), tenDigits...)
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), tenDigits, some("", places[0], places[1]), some("", "1"), some("clock", "count"), some("", tokens[0], tokens[1])},
-		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count")},
-		"fenced_renew":        {some(tokens...), tenDigits},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), lease, some("", entries[0], entries[1]), some("", "1"), some("clock", "count", "raise"), some("", tokens[0], tokens[1])},
+		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count", "raise")},
+		"fenced_renew":        {some(tokens...), lease},
 	}[script.Name]
 	if args == nil {
 		args = []string{lease, some(names...)}
@@ -200,25 +199,20 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 	}
 }
 
-// arrangeFenced stores a random state of the lock "fenced": a record and a queue of waiters. The record describes a free
-// or a held lock. Occasionally the record or the queue is invalid.
+// arrangeFenced stores a random state of the lock "fenced": a hold, or none, a queue of waiters, and the last fencing token. Occasionally
+// one of them is invalid.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
-	const now = 1_000_000_000_000_000
-	token, fence, depth, owner, lease := some(tokens[:3]...), []int{7, now - 1, now, now + 7}[r.IntN(4)], 1+r.IntN(3)/2, some(names...), r.IntN(2000)
-	since := now - r.IntN(lease*1000+1)
-	switch kind := r.IntN(6); {
-	case kind == 0:
-		since, lease = 0, 0
-	case kind < 3: // the lease expires at about the current time
-		since = now - lease*1000 + r.IntN(3) - 1
+	if r.IntN(4) > 0 {
+		_ = s.Set("lock", often(some(tokens[:3]...)+" "+some("1", "1", "2")+" "+some(names...), holds...))
+		if r.IntN(8) > 0 {
+			s.SetTTL("lock", time.Duration(1+r.IntN(3_000_000))*time.Microsecond)
+		}
 	}
-	record := fmt.Sprintf("%s %016d %010d %016d %010d %s", token, fence, depth, since, lease, owner)
-	_, _ = s.Push("lock", often(record, records...))
 	for range r.IntN(4) {
-		_, _ = s.Push("lock", often(some(entries[:4]...), entries...))
+		_, _ = s.Push("queue", often(some(entries[:4]...), entries...))
 	}
-	if r.IntN(20) == 0 {
-		s.SetTTL("lock", time.Second)
+	if r.IntN(3) > 0 {
+		_ = s.Set("fences", often(some("7", "99999999999998", "99999999999999", "1764196800000000"), "x", "", "9007199254740993"))
 	}
 }
 
