@@ -85,6 +85,24 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// TestWithdraw checks that a violation that did not show again makes a property inconclusive, and another one keeps it violated.
+func TestWithdraw(t *testing.T) {
+	late := func(workload string) run.Observation {
+		return run.Observation{Property: "wait-honoured", Workload: workload, Fault: "none", Expected: histories.ToHold, Observed: checker.Violated, Result: checker.Fail}
+	}
+	r := &Result{}
+	r.Steps = []Step{{Name: Scenes, Violated: r.Add(&run.Results{Cells: []run.Observation{late("counter"), late("long-hold")}}, "")}}
+	for i, want := range []State{Fail, Fail, Inconclusive} {
+		if got := r.State("wait-honoured"); got != want || (len(r.Steps[0].Violated) > 0) != (want == Fail) {
+			t.Errorf("after %d were withdrawn: %s, and the step says %q", i, got, r.Steps[0].Violated)
+		}
+		r.Withdraw(late([]string{"counter", "long-hold", "none such"}[i]))
+	}
+	if q := r.Questions[0]; q.Unconfirmed != 2 || q.Violated != 0 || len(q.In) != 0 {
+		t.Errorf("%+v", q)
+	}
+}
+
 func TestCompareVersions(t *testing.T) {
 	want := []string{"0.2.2", "3.9.0", "3.11.0", "3.11.1", "5.0.0", "10.0.0"}
 	got := slices.Clone(want)

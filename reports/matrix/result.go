@@ -66,6 +66,7 @@ const (
 	Scenes = "scenes" // lockbench verify with its default workloads and faults
 	Search = "search" // lockbench explore on real servers
 	Known  = "known"  // the scene or the case that shows the known defect of the bad version
+	Repeat = "repeat" // a scene again, because a slow machine can violate the property; the property and the scene follow in the name
 )
 
 // Step is one command that was run.
@@ -240,6 +241,21 @@ func (r *Result) Add(of *run.Results, asked string) (violated []string) {
 	}
 	slices.Sort(violated)
 	return slices.Compact(violated)
+}
+
+// Withdraw makes a violation that Add has added one that did not show again.
+func (r *Result) Withdraw(o run.Observation) {
+	q := r.question(o.Property)
+	i := slices.Index(q.In, o.Where())
+	if i < 0 {
+		return
+	}
+	q.In = slices.Delete(q.In, i, i+1)
+	q.Violated--
+	q.Unconfirmed++
+	if s := r.Step(Scenes); s != nil && q.Violated == 0 {
+		s.Violated = slices.DeleteFunc(s.Violated, func(property string) bool { return property == o.Property })
+	}
 }
 
 // Searched holds how often a search checked a property that was expected to hold.
