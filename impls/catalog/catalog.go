@@ -24,6 +24,7 @@ func All() []impls.Impl {
 		redis.ReentrantFlag(), redis.ReentrantCount(), redis.ReentrantCountFixed(), redis.BlindRenewal(),
 		redis.SetPXLua(), redis.SetPXWait(), redis.Redisson(), redis.RedissonLease(), redis.RedissonLegacy(),
 		redis.RedLock(), redis.Segmented(), redis.Fenced(), redis.FencedCounter(),
+		redis.SetIFEQ(), redis.IFEQDropsExpiry(),
 		sql.MySQLRow(), sql.MySQLRowTTL(), sql.MySQLGetLock(), sql.PostgresAdvisory(), sql.PostgresAdvisoryPool(),
 		mongo.Lease(), mongo.Plain(), mongo.FerretDB(),
 		zookeeper.Queue(), zookeeper.Herd(), etcd.Queue(),

@@ -20,13 +20,19 @@ import (
 // needRedis skips the test if redis-server is missing. It fails the test if LOCKBENCH_REQUIRE names redis-server.
 func needRedis(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err == nil {
+	needProgram(t, "redis-server", "apt install redis-server")
+}
+
+// needProgram skips the test if a program is missing. It fails the test if LOCKBENCH_REQUIRE names the program.
+func needProgram(t *testing.T, program, provide string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
 		return
 	}
-	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), "redis-server") {
-		t.Fatal("redis-server is required and not on the PATH")
+	if slices.Contains(strings.Split(os.Getenv("LOCKBENCH_REQUIRE"), ","), program) {
+		t.Fatal(program + " is required and not on the PATH")
 	}
-	t.Skip("redis-server is not on the PATH: apt install redis-server")
+	t.Skip(program + " is not on the PATH: " + provide)
 }
 
 // eachLock runs a test with each lock that OnRedis returns, opened as two processes. It uses the emulator of Redis and,

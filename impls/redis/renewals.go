@@ -194,6 +194,7 @@ func script(name string) *redis.Script {
 var (
 	compareAndDelete  = script("compare_and_delete")
 	compareAndPExpire = script("compare_and_pexpire")
+	compareAndSet     = script("compare_and_set")
 
 	fencedAcquire = script("fenced_acquire")
 	fencedRelease = script("fenced_release")

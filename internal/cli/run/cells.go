@@ -28,7 +28,7 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		return nil, err
 	}
 	if slices.Contains(f.faults, expectedFaults) {
-		return f.statedCells(locks)
+		return f.statedPlan(locks)
 	}
 	injected := []faults.Fault{faults.None()}
 	if len(f.faults) > 0 {
@@ -80,12 +80,36 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 // expectedFaults is the value of --faults that selects, for each lock, the faults under which its author expects something.
 const expectedFaults = "expected"
 
-// statedCells returns a cell for each combination of workload, fault and deployment for which a lock states an expectation under a fault. The
-// negative control runs without a fault.
-func (f *flags) statedCells(locks []impls.Impl) (plan []trial.Cell, err error) {
+// statedPlan returns the cells of --faults expected, for the locks on their deployments and for those that are named with one.
+func (f *flags) statedPlan(locks []impls.Impl) ([]trial.Cell, error) {
 	if len(f.faults) > 1 {
 		return nil, console.Usage(errors.New("--faults expected already names all faults with an expectation"), "leave out the other faults")
 	}
+	plan, err := f.statedCells(locks, "")
+	for _, name := range slices.DeleteFunc(slices.Clone(f.locks), func(name string) bool { return !isPlaced(name) }) {
+		var lock impls.Impl
+		name, on, _ := strings.Cut(name, "@")
+		if lock, err = choice.Locks.One(name); err == nil {
+			err = choice.Deployed(lock, on)
+		}
+		if err != nil {
+			return nil, err
+		}
+		more, err := f.statedCells([]impls.Impl{lock}, on)
+		if err != nil {
+			return nil, err
+		}
+		plan = append(plan, more...)
+	}
+	if err == nil && len(plan) == 0 {
+		err = emptyPlanError(nil, "none of the locks has an expectation under a fault in these workloads", "docs/reference/expectations.md has the expectations")
+	}
+	return plan, err
+}
+
+// statedCells returns a cell for each combination of workload, fault and deployment for which a lock states an expectation under a fault. If
+// on is not "", all cells have that deployment. The negative control runs without a fault.
+func (f *flags) statedCells(locks []impls.Impl, on string) (plan []trial.Cell, err error) {
 	seen := map[string]bool{}
 	for _, l := range locks {
 		of := l.Expect
@@ -101,15 +125,15 @@ func (f *flags) statedCells(locks []impls.Impl) (plan []trial.Cell, err error) {
 			if err := errors.Join(err1, err2); err != nil {
 				return nil, err
 			}
-			for _, c := range trial.On(e.Deployment, trial.Plan([]impls.Impl{l}, load, fault)) {
+			if on != "" && e.Deployment != "" && e.Deployment != on {
+				continue
+			}
+			for _, c := range trial.On(cmp.Or(on, e.Deployment), trial.Plan([]impls.Impl{l}, load, fault)) {
 				if !seen[c.Dir()] {
 					plan, seen[c.Dir()] = append(plan, c), true
 				}
 			}
 		}
-	}
-	if len(plan) == 0 {
-		return nil, emptyPlanError(nil, "none of the locks has an expectation under a fault in these workloads", "lockbench list expectations shows them all")
 	}
 	return plan, nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // nodes holds the number of servers of each deployment.
-var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Replica: 2, servers.TwoReplicas: 3,
+var nodes = map[string]int{servers.Single: 1, servers.Durable: 1, servers.Valkey: 1, servers.Replica: 2, servers.TwoReplicas: 3,
 	servers.Sentinel: 3, servers.Five: 5, servers.FiveDelayed: 5, servers.Three: 3, servers.Cluster: 6}
 
 // stages returns the deployments on which the fault can be injected into a Redis lock or an etcd lock.

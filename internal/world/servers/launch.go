@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,10 @@ type Launcher struct {
 }
 
 func startLocal(ctx context.Context, of Store, d Deployment, s Spec) (*Group, error) {
-	if err := of.Absent(); err != nil {
+	if err := of.Absent(); err != nil && d.Missing == nil { // a deployment with a program of its own does not need that of the store
 		return nil, err
 	}
+	of.Product = cmp.Or(d.Product, of.Product)
 	k, err := children.New()
 	if err != nil {
 		return nil, err

@@ -102,6 +102,11 @@ func Supported(of Store, s Spec) error {
 		if err := of.Absent(); err != nil && of.Emulate == nil {
 			return Absent{err}
 		}
+		if d.Missing != nil {
+			if err := d.Missing(); err != nil {
+				return err
+			}
+		}
 		if s.Clock && of.ClockMissing != nil {
 			return of.ClockMissing()
 		}

@@ -31,6 +31,7 @@ const (
 	FiveDelayed = "five-delayed" // like Five, but a restarted server stays unavailable for longer than the longest lease
 	Cluster     = "cluster"      // a Redis Cluster: three primaries, each with a third of the keys and one replica
 	Durable     = "durable"      // one server that syncs every write to disk
+	Valkey      = "valkey"       // one server of Valkey, which has the protocol of Redis
 	Three       = "three"        // an ensemble of three servers that decide by majority
 )
 
@@ -82,13 +83,16 @@ type Store struct {
 
 // Deployment describes how a store's servers are deployed.
 type Deployment struct {
-	Name       string
-	Nodes      int      // number of nodes that hold data
-	Needs      string   // required feature that the emulator and a user's servers lack; "": none
-	Contained  bool     // whether the servers can run in containers
-	Options    []string // additional command-line options of the servers
-	Durability string   // replaces Store.Durability if it is not ""
-	Peers      int      // number of additional ports of each server, for connections from other servers
+	Name      string
+	Nodes     int      // number of nodes that hold data
+	Needs     string   // required feature that the emulator and a user's servers lack; "": none
+	Contained bool     // whether the servers can run in containers
+	Options   []string // additional command-line options of the servers
+	Product   string   // replaces Store.Product if it is not ""
+	// Missing returns an error if this machine lacks what the deployment needs beyond the store; may be nil.
+	Missing    func() error
+	Durability string // replaces Store.Durability if it is not ""
+	Peers      int    // number of additional ports of each server, for connections from other servers
 	// Start starts the servers. If Start is nil, lockbench starts them concurrently. Each Process then gets the list of
 	// the ports for connections between the servers.
 	Start func(ctx context.Context, l *Launcher, nodes int) error

@@ -3,6 +3,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -25,6 +26,7 @@ import (
 
 const (
 	program      = "redis-server"
+	valkey       = "valkey-server"
 	startTimeout = 7 * time.Second
 	onDisk       = "on disk, in an append-only file with an fsync before each answer"
 )
@@ -46,6 +48,13 @@ func Store() servers.Store {
 			{Name: servers.Sentinel, Nodes: 3, Needs: "replication", Start: deployed(startWatched)},
 			{Name: servers.Durable, Nodes: 1, Needs: "durability", Contained: true, Durability: onDisk,
 				Options: []string{"--appendonly", "yes", "--appendfsync", "always"}, Start: deployed(startIndependent)},
+			{Name: servers.Valkey, Nodes: 1, Needs: "conditional commands of Valkey", Product: "valkey", Start: deployed(startValkey),
+				Missing: func() error {
+					if _, err := exec.LookPath(valkey); err != nil {
+						return fmt.Errorf("%w: %s", err, "install valkey-server")
+					}
+					return nil
+				}},
 			{Name: servers.FiveDelayed, Nodes: 5, Contained: true, Start: deployed(startIndependent)},
 			{Name: servers.Cluster, Nodes: 2 * shards, Needs: "cluster mode", Start: deployed(startCluster)},
 		},
@@ -81,6 +90,7 @@ type kind struct {
 	clustered bool       // whether the node is part of a cluster and has a second port for the cluster bus
 	watches   *forwarder // proxy to the primary that a Sentinel watches; nil for other nodes
 	options   []string
+	program   string // of the server; "": redis-server
 }
 
 type starter struct {
@@ -102,6 +112,11 @@ func deployed(start func(ctx context.Context, s starter, nodes int) error) func(
 
 func startIndependent(ctx context.Context, s starter, nodes int) error {
 	_, err := s.start(ctx, nodes, kind{options: s.Options})
+	return err
+}
+
+func startValkey(ctx context.Context, s starter, nodes int) error {
+	_, err := s.start(ctx, nodes, kind{program: valkey})
 	return err
 }
 
@@ -174,7 +189,7 @@ func (n *node) command(p *servers.Process) (*exec.Cmd, error) {
 	} else if f := n.follows.Load(); f != nil {
 		args = append(args, "--replicaof", "127.0.0.1", f.port())
 	}
-	cmd := exec.Command(program, append(args, n.options...)...)
+	cmd := exec.Command(cmp.Or(n.program, program), append(args, n.options...)...)
 	if n.offset != nil {
 		cmd.Env = append(os.Environ(), n.library.Env(clockFile(p))...)
 	}
@@ -189,7 +204,12 @@ func ask(ctx context.Context, p *servers.Process) (version string, err error) {
 	case info["process_id"] != strconv.Itoa(p.Pid()):
 		return "", servers.ErrOtherServer
 	}
-	return info["redis_version"], loaded(info)
+	return versionOf(info), loaded(info)
+}
+
+// versionOf returns the version of a server. Valkey also states the version of Redis with which it is compatible.
+func versionOf(info map[string]string) string {
+	return cmp.Or(info["valkey_version"], info["redis_version"])
 }
 
 // hasLoaded returns an error while a server loads its data. A loading server answers INFO but no other command.
@@ -251,7 +271,7 @@ func access() *servers.Access {
 			if err == nil && info["redis_mode"] == "cluster" {
 				err = errors.New("the server is part of a Redis Cluster, which is not supported")
 			}
-			return info["redis_version"], err
+			return versionOf(info), err
 		},
 		Counters: func(ctx context.Context, t servers.Target, _ string) (map[string]float64, error) {
 			info, err := infoOf(ctx, t, "all")

@@ -208,7 +208,7 @@ func TestStartRefuses(t *testing.T) {
 	}{
 		{servers.Spec{How: "podman", Store: servers.Redis, Deployment: servers.Single}, `unknown way "podman" (known: auto, embedded, local, external, docker)`},
 		{servers.Spec{How: "", Store: servers.Redis, Deployment: ""}, `unknown way ""`},
-		{servers.Spec{How: servers.Auto, Store: servers.Redis, Deployment: "seven"}, `unknown deployment "seven" (known for redis: single, replica, five, two-replicas, sentinel, durable, five-delayed, cluster)`},
+		{servers.Spec{How: servers.Auto, Store: servers.Redis, Deployment: "seven"}, `unknown deployment "seven" (known for redis: single, replica, five, two-replicas, sentinel, durable, valkey, five-delayed, cluster)`},
 		{servers.Spec{How: servers.Auto, Store: servers.Redis, Deployment: servers.Replica}, "the emulator has no replication: apt install redis-server"},
 		{servers.Spec{How: servers.Local, Store: servers.Redis, Deployment: servers.Single}, "apt install redis-server"},
 	} {
