@@ -40,7 +40,7 @@ func fencedUsual() []impls.Expectation {
 		expect.Holds("a release hands over to a waiter that listens; a dead holder's lease expires, and waiters check again", "no-orphan", "progress"),
 		expect.Holds("the owner and the depth are in the store, and only the last release frees", "reentrancy"),
 		expect.Holds("every grant increments the counter, which never expires", "fencing"),
-		expect.ComparedRelease(), expect.Answers(), expect.Prompt(), expect.Tells(),
+		expect.ComparedRelease(), expect.Answers(), expect.Prompt(), expect.Tells(), expect.Backed(),
 		expect.In("long-hold", expect.Holds("a third into each lease it is renewed, if the token is still this hold's",
 			"lease-exclusion", "mutual-exclusion", "renewal")))
 }

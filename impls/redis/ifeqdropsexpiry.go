@@ -19,7 +19,7 @@ func IFEQDropsExpiry() impls.Impl {
 			expect.Holds("every holder deletes its key", "no-orphan", "progress"),
 			expect.ComparedRelease(),
 			expect.Under("holder-kill", expect.Excludes("the key stays"),
-				expect.Observed("this holder dies before its first renewal; one that has renewed leaves its key for ever", "recovery", "no-orphan")),
+				expect.Observed("this holder dies before its first renewal; one that has renewed leaves its key forever", "recovery", "no-orphan")),
 			expect.Under("holder-abandon", expect.Violated("the key has no expiry after the first renewal", "recovery", "no-orphan")),
 			expect.In("long-hold", expect.Holds("the key stays until its release", "lease-exclusion", "mutual-exclusion"))),
 		Open: openIFEQ(true),

@@ -88,7 +88,7 @@ func (f *flags) define(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringSliceVar(&f.locks, "locks", nil, choice.LocksUsage+" (all built-in ones)")
 	fl.StringSliceVar(&f.workloads, "workloads", nil, "workloads to run (all that apply, except varied)")
-	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject, or expected: those with an expectation (none)")
+	fl.StringSliceVar(&f.faults, "faults", nil, "faults to inject (none; expected: those with an expectation)")
 	fl.StringSliceVar(&f.scenarios, "scenarios", nil, "scenarios to run, or all: each has its own locks and faults")
 	fl.BoolVar(&f.thorough, "thorough", false, "also run and measure the workloads that only add figures")
 	fl.BoolVar(&f.noControls, "no-controls", false, "leave out the known-broken lock none")

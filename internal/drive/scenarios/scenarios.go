@@ -149,7 +149,7 @@ var ofPauses = []Scenario{
 		Warning: "a process can be paused for longer than any lease without noticing",
 		Doc: "The process of a holder is paused for one and a half times its lease, and its watchdog with it. No lease helps; the " +
 			"guarded resource can refuse the late write if every grant has a higher fencing token than the one before.",
-		Parts: []Part{{Locks: "set-px-lua redisson redisson-lease redlock fenced setnx", Fault: "process-pause"}},
+		Parts: []Part{{Locks: "set-px-lua redisson redisson-lease redlock fenced setnx set-ifeq", Fault: "process-pause"}},
 	},
 	{
 		Name:    "fence-on-write-only",
@@ -178,7 +178,7 @@ var ofPauses = []Scenario{
 		Warning: "a watchdog that lives as long as its process renews a lock that is never released",
 		Doc: "A client goes away without releasing: an exception, an early return. Its process lives on, and so does the watchdog " +
 			"that renews the lease. A lease without a watchdog expires.",
-		Parts: []Part{{Locks: "blind-renewal redisson fenced set-px-lua redisson-lease", Fault: "holder-abandon"}},
+		Parts: []Part{{Locks: "blind-renewal redisson fenced set-px-lua redisson-lease set-ifeq ifeq-drops-expiry", Fault: "holder-abandon"}},
 	},
 	{
 		Name:    "caller-gives-up",

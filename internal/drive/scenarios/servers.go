@@ -58,7 +58,7 @@ var ofServers = []Scenario{
 		Doc: "The server is killed while A holds, and starts again. B is granted the lock at once. With appendonly and fsync at " +
 			"every command the key is back with the server. Fencing tokens that are counted in the same memory restart at 1; those " +
 			"derived from the server's clock keep rising, and the guarded resource refuses A.",
-		Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
+		Parts: []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-ifeq set-px-lua@durable fenced@durable fenced-counter@durable", Fault: "server-restart"}},
 	},
 	{
 		Name:    "failover-loses-lock",
@@ -67,7 +67,7 @@ var ofServers = []Scenario{
 			"granted the lock there while A holds it, with the same fencing token as A if tokens are only counted. If the replica " +
 			"had received every write, nothing happens.",
 		Parts: []Part{
-			{Locks: "setnx set-px-lua redisson fenced fenced-counter", Fault: "failover"},
+			{Locks: "setnx set-px-lua redisson fenced fenced-counter set-ifeq", Fault: "failover"},
 			{Locks: "set-px-lua redisson fenced", Fault: "failover-synced"},
 		},
 	},
@@ -109,7 +109,7 @@ var ofTime = []Scenario{
 		Warning: "leases end by the server's clock, which can jump",
 		Doc: "The server's clock is set forward by two leases while A holds. The key expires at once, and B is granted the lock. " +
 			"Keys without a lease stay; fencing tokens keep rising.",
-		Parts: []Part{{Locks: "set-px-lua redisson fenced setnx", Fault: "clock-forward"}},
+		Parts: []Part{{Locks: "set-px-lua redisson fenced setnx set-ifeq", Fault: "clock-forward"}},
 	},
 	{
 		Name:    "clock-steps-back",
@@ -121,7 +121,7 @@ var ofTime = []Scenario{
 		Name:    "memory-pressure-evicts",
 		Warning: "a server that may evict keys may evict the lock",
 		Doc:     "The server runs short of memory under the policy allkeys-lru, and drops the key of the lock while it is held.",
-		Parts:   []Part{{Locks: "set-px-lua redisson fenced fenced-counter", Fault: "eviction"}},
+		Parts:   []Part{{Locks: "set-px-lua redisson fenced fenced-counter set-ifeq", Fault: "eviction"}},
 	},
 	{
 		Name:    "restarted-node-forgets",

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -81,8 +82,9 @@ func findLock(name string) (impls.Impl, error) {
 	return all[i], nil
 }
 
-// namedWorkload returns a workload by its name.
+// namedWorkload returns a workload by its name. The default is the workload counter.
 func namedWorkload(name string) workloads.Workload {
+	name = cmp.Or(name, "counter")
 	all := workloads.All()
 	return all[slices.IndexFunc(all, func(w workloads.Workload) bool { return w.Name == name })]
 }

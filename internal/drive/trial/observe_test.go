@@ -30,7 +30,7 @@ func TestObservedTrial(t *testing.T) {
 	s.Params.Duration, s.Params.TTL, s.Params.Hold, s.Params.Clients = time.Second, 4*time.Second, 300*time.Millisecond, 2
 	for _, how := range []string{servers.Embedded, servers.Local} {
 		for name, want := range map[string]checker.Observed{"set-px-lua": checker.Held, "redisson": checker.Held, "redlock": checker.Held,
-			"etcd": checker.Held, "fenced": checker.NotApplicable, "broken-short-lease": checker.Violated} {
+			"etcd": checker.Held, "fenced": checker.Held, "broken-short-lease": checker.Violated} {
 			t.Run(how+" "+name, func(t *testing.T) {
 				t.Parallel()
 				locks := slices.Concat(catalog.All(), broken.All())
