@@ -13,6 +13,8 @@ type spells struct {
 	ended time.Duration // end of the latest fault that was healed
 	lossy time.Duration // end of the latest fault that was healed and may have lost messages or data
 	awake time.Duration // end of the latest fault that was healed and paused the client itself
+	// unanswered is whether an acquire of the client returned with an unknown outcome while its message was delayed.
+	unanswered bool
 }
 
 // spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
@@ -63,6 +65,9 @@ func (f *Facts) Fault(ev histories.Event) {
 			}
 			if s.open[i].pause {
 				s.awake = op.Return
+			}
+			if s.open[i].delay && s.unanswered {
+				f.delivered, s.unanswered = op.Return, false
 			}
 			s.open, s.ended = slices.Delete(s.open, i, i+1), max(s.ended, op.Return)
 			f.healed = max(f.healed, op.Return)
@@ -126,11 +131,23 @@ func (f *Facts) Answered(ev histories.Event) {
 	op := ev.Op
 	if ev.Return && op.Outcome == histories.Unknown && (op.Kind == histories.Acquire || op.Kind == histories.Release) {
 		f.upsets++
+		if s := f.faults[op.Client]; s != nil && op.Kind == histories.Acquire && slices.ContainsFunc(s.open, func(o spell) bool { return o.delay }) {
+			s.unanswered = true
+		}
 		if s := f.faults[op.Client]; s == nil || !slices.ContainsFunc(s.open, func(o spell) bool { return o.event }) {
 			f.blanks++
 			f.blank = max(f.blank, op.Return)
 		}
 	}
+}
+
+// deliveredHold returns the time until which an acquire may hold a key whose delayed message was delivered after its client had
+// stopped waiting. It returns 0 if there was none.
+func (f *Facts) deliveredHold() time.Duration {
+	if f.delivered == 0 {
+		return 0
+	}
+	return f.unknownHold(f.delivered)
 }
 
 // TimeRead records how long lockbench took to read the store while no fault affected the servers or the network. A slow read

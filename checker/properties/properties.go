@@ -115,6 +115,8 @@ type Facts struct {
 	Stall       time.Duration // longest pause of lockbench itself; set after the last event
 	SlowestRead time.Duration // longest observation of the store by lockbench itself
 
+	delivered time.Duration // time of the latest delivery of a delayed acquire whose client had stopped waiting; 0: none
+
 	lease   time.Duration     // longest granted lease
 	lasting bool              // a lease that does not expire was granted
 	faults  map[int32]*spells // faults so far, by the client that they affected; Harness: of servers and the network

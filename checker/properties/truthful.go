@@ -86,6 +86,10 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
+		if late := x.deliveredHold(); late > 0 {
+			w.repeated.occupied.until = max(w.repeated.occupied.until, late)
+			w.repeated.strays.closed(late)
+		}
 		if o, complete := w.repeated.add(op); complete && !x.ShakenPrimary && !x.ChoosesKeys {
 			w.repeated.observed(k, o, x.Facts)
 		}
