@@ -127,8 +127,8 @@ func (c *Client) ask(ctx context.Context, key string, wait, cancelled time.Durat
 		}
 	}
 	h.granted = c.log.Return(res)
-	if err == nil && c.renews && h.Depth <= 1 { // renewals of a re-entrant lock belong to the outermost hold
-		c.watch.holding(h.Grant, watched{c.log, h.number, h.call})
+	if err == nil && c.renews {
+		c.watch.holding(h.Grant, watched{log: c.log, hold: h.number, call: h.call})
 	}
 	return h, err
 }
@@ -195,6 +195,9 @@ func (c *Client) release(ctx context.Context, h Held) histories.Result {
 	err := c.calling(func() error { return c.Lock.Release(ctx, h.Grant) })
 	if errors.Is(err, impls.ErrNotHeld) && waiting.Over(h.Hold.Lost) {
 		c.told(&h)
+	}
+	if err == nil && c.renews {
+		c.watch.released(h.Grant, h.number)
 	}
 	res := result(err)
 	c.log.Return(res)

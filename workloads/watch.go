@@ -24,6 +24,8 @@ type watched struct {
 	log  *histories.Log
 	hold int64
 	call time.Duration // start time of the acquire
+
+	released bool
 }
 
 type renewal struct {
@@ -40,19 +42,35 @@ const mostEarly = 1000
 func NewWatch() *Watch { return &Watch{holds: map[hold]watched{}, early: map[hold][]renewal{}} }
 
 // holding registers a hold so that its renewals are recorded, including renewals reported before this call. It must be
-// called after the grant has been recorded.
+// called after the grant has been recorded. Renewals of a nested hold belong to the outermost one, unless that was released: a
+// promoted replica may still have a released hold, which its owner then enters again.
 func (w *Watch) holding(g impls.Grant, of watched) {
 	if g.Token == "" {
 		return
 	}
 	h := hold{g.Key, g.Token}
 	w.mu.Lock()
+	if outer, known := w.holds[h]; known && g.Depth > 1 && !outer.released {
+		w.mu.Unlock()
+		return
+	}
 	w.holds[h] = of
 	early := w.early[h]
 	delete(w.early, h)
 	w.mu.Unlock()
 	for _, r := range early {
 		of.note(r)
+	}
+}
+
+// released notes that the hold with this number was released.
+func (w *Watch) released(g impls.Grant, number int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := hold{g.Key, g.Token}
+	if of, known := w.holds[h]; known && of.hold == number {
+		of.released = true
+		w.holds[h] = of
 	}
 }
 

@@ -251,7 +251,7 @@ func TestRenewalsAreRecorded(t *testing.T) {
 		log.Return(histories.Result{Outcome: histories.OK})
 		g := impls.Grant{Key: "k", Token: "t", Validity: time.Second}
 		w.Renewed(g, time.Millisecond, nil) // a renewal before the client has received the grant
-		w.holding(g, watched{log, 1, call})
+		w.holding(g, watched{log: log, hold: 1, call: call})
 		time.Sleep(10 * time.Millisecond)
 		w.Renewed(g, 7*time.Millisecond, nil)
 		w.Renewed(g, 8*time.Millisecond, impls.ErrNotHeld)
@@ -276,6 +276,25 @@ func TestRenewalsAreRecorded(t *testing.T) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})
+}
+
+// TestRenewalsOfEnteredHold checks that renewals of a nested hold belong to the outermost one, and after its release to a hold that its
+// owner entered again, as on a promoted replica that lacks the release.
+func TestRenewalsOfEnteredHold(t *testing.T) {
+	w := NewWatch()
+	outer, inner := impls.Grant{Key: "k", Token: "t", Depth: 1}, impls.Grant{Key: "k", Token: "t", Depth: 2}
+	registered := func() int64 { return w.holds[hold{"k", "t"}].hold }
+	w.holding(outer, watched{hold: 1})
+	w.holding(inner, watched{hold: 2})
+	w.released(inner, 2)
+	if got := registered(); got != 1 {
+		t.Errorf("during the outermost hold, renewals belong to hold %d", got)
+	}
+	w.released(outer, 1)
+	w.holding(inner, watched{hold: 3})
+	if got := registered(); got != 3 {
+		t.Errorf("after its release, renewals belong to hold %d", got)
+	}
 }
 
 // TestOutcomes checks that a definite refusal is recorded as refused, and any other error as unknown. After an unknown

@@ -517,6 +517,30 @@ func TestFencedUnexpected(t *testing.T) {
 	})
 }
 
+// TestFencedMessageOfLostHold checks that a late grant message of a hold that was lost, and not released yet, does not release it: its
+// owner may have entered it again.
+func TestFencedMessageOfLostHold(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
+		channel := subscribed(t, a, g)
+		c := raw(t, g.URLs()[0])
+		h := mustAcquire(t, a, "a", shortTTL, 0)
+		c.Del(t.Context(), "k")
+		select {
+		case <-h.Lost:
+		case <-time.After(20 * time.Second):
+			t.Fatal("the key was deleted, and no loss was reported")
+		}
+		setHold(t, g, h.Token, "a")
+		c.Publish(t.Context(), channel, fmt.Sprintf("%s %d k", h.Token, h.Fence))
+		time.Sleep(200 * time.Millisecond) // a release by the process would come at once
+		if token, _, err := a.(impls.Prober).Probe(t.Context(), "k"); token != h.Token || err != nil {
+			t.Errorf("after the message the store says %q, %v", token, err)
+		}
+		mustRelease(t, a, h)
+	})
+}
+
 // TestFencedStaleMessage checks that a waiter ignores a late message of a hand-off whose lease has ended. The message has the
 // waiter's token, but no higher fencing token than the current hold.
 func TestFencedStaleMessage(t *testing.T) {

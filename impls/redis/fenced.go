@@ -60,8 +60,8 @@ type fencedLock struct {
 	taken   taken
 	running waiting.Group
 
-	mu        sync.Mutex // guards the fields below; never held across a command
-	held      map[string]*lease.Lease
+	mu        sync.Mutex                // guards the fields below; never held across a command
+	held      map[string]*lease.Lease   // holds that were not released, by token; also those that were lost
 	last      map[ownedKey]*lease.Lease // latest hold by owner and key
 	releasing map[string]bool           // tokens of holds whose release is in flight
 }
@@ -295,7 +295,12 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 	defer l.mu.Unlock()
 	h := l.held[g.Token]
 	if h == nil || !h.Confirm(sent, g.Validity) {
+		outer := 0 // depth of a hold that was lost, and that its owner has entered again before it released it
+		if h != nil {
+			outer = h.Depth
+		}
 		h = lease.New(l.life, g, r.TTL, r.start)
+		h.Depth = outer
 		h.Confirm(sent, g.Validity)
 		l.held[g.Token], l.last[ownedKey{g.Key, g.Owner}] = h, h
 		next := sent.Add(g.Validity / 3)
@@ -304,7 +309,7 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 				h.LookAfter(l.env, next, func(ctx context.Context) error { return l.renew(ctx, h) })
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				l.drop(h) // a later Release then asks the server whether the hold still exists
+				l.forget(h) // the hold stays in held until its release, so that a late message of its grant does not release it
 			})
 		})
 	}
@@ -316,11 +321,8 @@ func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
 	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, h.TTL.Milliseconds()).Int64())
 }
 
-// drop removes a hold from the lock's maps. The caller must hold mu.
-func (l *fencedLock) drop(h *lease.Lease) {
-	if l.held[h.Grant.Token] == h {
-		delete(l.held, h.Grant.Token)
-	}
+// forget removes a hold as that of its owner. The caller must hold mu.
+func (l *fencedLock) forget(h *lease.Lease) {
 	if of := (ownedKey{h.Grant.Key, h.Grant.Owner}); l.last[of] == h {
 		delete(l.last, of)
 	}

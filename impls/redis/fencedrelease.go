@@ -39,7 +39,7 @@ func (l *fencedLock) unexpected(key, token string) {
 
 // Release stops the renewals and then releases the hold. After an indeterminate error, Release repeats the request once. If
 // the repeated request finds no hold although the lease has not expired, the first request succeeded. The release of a
-// nested hold is not repeated, because the repetition might free the outer hold.
+// nested hold is not repeated, because the repetition might free the outer hold, and neither is that of a lost hold.
 func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	l.mu.Lock()
 	h := l.held[g.Token]
@@ -48,13 +48,14 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	}
 	last := h != nil && h.Depth == 0
 	if last {
-		l.drop(h)
+		delete(l.held, g.Token)
+		l.forget(h)
 		l.releasing[g.Token] = true
 	}
 	l.mu.Unlock()
 	if last {
 		defer l.endRelease(g.Token)
-		h.End()
+		last = h.End() // false: the hold was lost
 	}
 	err := l.release(ctx, g.Key, g.Token, "")
 	if !last || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
