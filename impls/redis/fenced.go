@@ -222,7 +222,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	r.sent, r.queued = time.Since(r.start), true
 	mine, known := l.mine(r.Key, r.Owner)
 	mint, ran := l.fences.source()
-	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, r.Owner, r.TTL.Milliseconds(), r.entry, again, mint, mine).Result()
+	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, mint, r.Owner, r.TTL.Milliseconds(), r.entry, again, mine).Result()
 	if err != nil {
 		return impls.Hold{}, err
 	}

@@ -77,7 +77,7 @@ func (l *fencedLock) endRelease(token string) {
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
 	mint, ran := l.fences.source()
-	code, err := fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, entry, l.names, mint).Int64()
+	code, err := fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, mint, entry, l.names).Int64()
 	if err == nil {
 		ran()
 	}

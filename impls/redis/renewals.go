@@ -183,12 +183,17 @@ func endedSoon(running *waiting.Group) error {
 //go:embed lua/*.lua
 var sources embed.FS
 
-func script(name string) *redis.Script {
-	text, err := sources.ReadFile("lua/" + name + ".lua")
-	if err != nil {
-		panic(err)
+// script returns the script that consists of the named files.
+func script(names ...string) *redis.Script {
+	var all []byte
+	for _, name := range names {
+		text, err := sources.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, text...)
 	}
-	return redis.NewScript(string(text))
+	return redis.NewScript(string(all))
 }
 
 var (
@@ -196,8 +201,8 @@ var (
 	compareAndPExpire = script("compare_and_pexpire")
 	compareAndSet     = script("compare_and_set")
 
-	fencedAcquire = script("fenced_acquire")
-	fencedRelease = script("fenced_release")
+	fencedAcquire = script("fenced_mint", "fenced_acquire")
+	fencedRelease = script("fenced_mint", "fenced_release")
 	fencedRenew   = script("fenced_renew")
 
 	redissonAcquire       = script("redisson_acquire")

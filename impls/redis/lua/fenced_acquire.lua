@@ -2,49 +2,26 @@
 -- KEYS[1]: the hold, a string that expires with the lease: the token, the depth and the owner, with a space between them.
 -- KEYS[2]: the queue, a list with an entry for each waiter, the oldest first: the token, the process, the lease after a
 --          hand-off in ms, and the owner.
--- KEYS[3]: the last fencing token ("fence") of all locks with the same prefix.
+-- KEYS[3], ARGV[2]: see fenced_mint.lua.
 -- ARGV[1]: the token of this request.
--- ARGV[2]: the owner.
--- ARGV[3]: the requested lease in ms.
--- ARGV[4]: the entry in the queue; empty for a try.
--- ARGV[5]: 1 for a repeated request.
--- ARGV[6]: the source of fences: count; clock: if the server has lost the last one, continue at its time; raise: first raise the
---          last one to the server's time, unless it is higher.
+-- ARGV[3]: the owner.
+-- ARGV[4]: the requested lease in ms.
+-- ARGV[5]: the entry in the queue; empty for a try.
+-- ARGV[6]: 1 for a repeated request.
 -- ARGV[7]: the token of the owner's current hold, if the process knows that hold.
 -- Returns the fence of a new hold, {depth, token, fence} of an existing hold (fence 0: unchanged), or {0, last fence, time
 -- left in ms} if refused. The last two are 0 and -1 unless the request is repeated.
-local call, token, owner, again = redis.call, ARGV[1], ARGV[2], ARGV[5] == '1'
-
--- A fence that is far below the clock means that the server has lost the last one. Numbers are exact up to 2^53, which is in
--- the year 2255.
-local function raise(last)
-	local time = call('TIME')
-	local now = time[1] * 1000000 + time[2]
-	if last < now then
-		call('SET', KEYS[3], string.format('%.0f', now))
-	end
-	return math.max(last, now)
-end
-if ARGV[6] == 'raise' then
-	raise(tonumber(call('GET', KEYS[3]) or 0) or 0)
-end
-local function mint()
-	local fence = call('INCR', KEYS[3])
-	if fence < 1e14 and ARGV[6] ~= 'count' then
-		fence = raise(fence)
-	end
-	return fence
-end
+local token, owner, lease, entry, again = ARGV[1], ARGV[3], ARGV[4], ARGV[5], ARGV[6] == '1'
 
 local function leave()
-	if again and ARGV[4] ~= '' then
-		call('LREM', KEYS[2], 0, ARGV[4])
+	if again and entry ~= '' then
+		call('LREM', KEYS[2], 0, entry)
 	end
 end
 
 -- If the lock is free, grant it. After the expiry of a lease, the first waiter that repeats its request is granted,
 -- because the first waiter of the queue may no longer exist.
-if call('SET', KEYS[1], token .. ' 1 ' .. owner, 'NX', 'PX', ARGV[3]) then
+if call('SET', KEYS[1], token .. ' 1 ' .. owner, 'NX', 'PX', lease) then
 	leave()
 	return mint()
 end
@@ -56,7 +33,7 @@ end
 -- This request may already be granted: a release has handed the lock over and the message is late or lost, or the reply
 -- to an earlier command was lost. From now on, the hold has the full lease.
 if holder == token then
-	call('PEXPIRE', KEYS[1], ARGV[3])
+	call('PEXPIRE', KEYS[1], lease)
 	return {tonumber(depth), token, mint()}
 end
 
@@ -67,15 +44,15 @@ if of == owner then
 	if holder ~= ARGV[7] then
 		fence = mint()
 	end
-	local left = math.max(call('PTTL', KEYS[1]), tonumber(ARGV[3]))
+	local left = math.max(call('PTTL', KEYS[1]), tonumber(lease))
 	call('SET', KEYS[1], holder .. ' ' .. depth + 1 .. ' ' .. owner, 'PX', left)
 	leave()
 	return {depth + 1, holder, fence}
 end
 
 -- Another client holds: queue once.
-if ARGV[4] ~= '' and not (again and call('LPOS', KEYS[2], ARGV[4])) then
-	call('RPUSH', KEYS[2], ARGV[4])
+if entry ~= '' and not (again and call('LPOS', KEYS[2], entry)) then
+	call('RPUSH', KEYS[2], entry)
 end
 if again then
 	return {0, call('GET', KEYS[3]) or '0', call('PTTL', KEYS[1])}

@@ -1,26 +1,14 @@
 -- Release the lock, and hand it over to the waiter that has waited longest.
--- KEYS: the hold, the queue and the last fence, which fenced_acquire.lua describes.
+-- KEYS[1], KEYS[2]: the hold and the queue, which fenced_acquire.lua describes. KEYS[3], ARGV[2]: see fenced_mint.lua.
 -- ARGV[1]: the token.
--- ARGV[2]: an entry to remove from the queue, or empty.
--- ARGV[3]: the prefix of the processes' channels.
--- ARGV[4]: the source of fences: count, clock or raise.
+-- ARGV[3]: an entry to remove from the queue, or empty.
+-- ARGV[4]: the prefix of the processes' channels.
 -- Returns 1 if the lock was released, 0 if it was free, -1 if another client holds it.
-local call, hold, queue = redis.call, KEYS[1], KEYS[2]
-local function raise(last)
-	local time = call('TIME')
-	local now = time[1] * 1000000 + time[2]
-	if last < now then
-		call('SET', KEYS[3], string.format('%.0f', now))
-	end
-	return math.max(last, now)
-end
-if ARGV[4] == 'raise' then
-	raise(tonumber(call('GET', KEYS[3]) or 0) or 0)
-end
+local hold, queue = KEYS[1], KEYS[2]
 
 -- If a waiter withdraws, remove its entry from the queue. The rest of the script releases a grant made meanwhile.
-if ARGV[2] ~= '' then
-	call('LREM', queue, 0, ARGV[2])
+if ARGV[3] ~= '' then
+	call('LREM', queue, 0, ARGV[3])
 end
 local held, outermost = call('GET', hold), ARGV[1] .. ' 1 '
 if not held then
@@ -46,11 +34,8 @@ local waiter = call('LPOP', queue)
 while waiter do
 	local token, process, lease, owner = waiter:match('^(%S+) (%S+) (%d+) (.*)$')
 	if token then
-		local fence = call('INCR', KEYS[3])
-		if fence < 1e14 and ARGV[4] ~= 'count' then -- the server has lost the last fence
-			fence = raise(fence)
-		end
-		local heard = redis.pcall('PUBLISH', ARGV[3] .. process, token .. ' ' .. string.format('%.0f', fence) .. ' ' .. hold)
+		local fence = mint()
+		local heard = redis.pcall('PUBLISH', ARGV[4] .. process, token .. ' ' .. string.format('%.0f', fence) .. ' ' .. hold)
 		if type(heard) == 'table' then -- no permission to publish: the lock stays as it was
 			call('LPUSH', queue, waiter)
 			return heard

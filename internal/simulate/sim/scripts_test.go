@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -56,13 +57,24 @@ func readScripts(t *testing.T) []luaScript {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts were found: %v", err)
 	}
-	var all []luaScript
+	const shared = "fenced_mint" // the beginning of two other scripts
+	texts := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, luaScript{strings.TrimSuffix(filepath.Base(file), ".lua"), string(text)})
+		texts[strings.TrimSuffix(filepath.Base(file), ".lua")] = string(text)
+	}
+	var all []luaScript
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		switch text := texts[name]; name {
+		case shared:
+		case "fenced_acquire", "fenced_release":
+			all = append(all, luaScript{name, texts[shared] + text})
+		default:
+			all = append(all, luaScript{name, text})
+		}
 	}
 	return all
 }
@@ -169,8 +181,8 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some(names...), lease, some("", entries[0], entries[1]), some("", "1"), some("clock", "count", "raise"), some("", tokens[0], tokens[1])},
-		"fenced_release":      {some(tokens...), some("", "", entries[0], entries[1]), "", some("clock", "count", "raise")},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some("clock", "count", "raise"), some(names...), lease, some("", entries[0], entries[1]), some("", "1"), some("", tokens[0], tokens[1])},
+		"fenced_release":      {some(tokens...), some("clock", "count", "raise"), some("", "", entries[0], entries[1]), ""},
 		"fenced_renew":        {some(tokens...), lease},
 	}[script.Name]
 	if args == nil {
