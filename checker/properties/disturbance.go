@@ -9,12 +9,11 @@ import (
 
 // spells describes the faults that affected one client.
 type spells struct {
-	open  []spell       // faults that have begun and have not been healed
-	ended time.Duration // end of the latest fault that was healed
-	lossy time.Duration // end of the latest fault that was healed and may have lost messages or data
-	awake time.Duration // end of the latest fault that was healed and paused the client itself
-	// unanswered is whether an acquire of the client returned with an unknown outcome while its message was delayed.
-	unanswered bool
+	open       []spell       // faults that have begun and have not been healed
+	ended      time.Duration // end of the latest fault that was healed
+	lossy      time.Duration // end of the latest fault that was healed and may have lost messages or data
+	awake      time.Duration // end of the latest fault that was healed and paused the client itself
+	unanswered bool          // an acquire of the client returned with an unknown outcome while its message was delayed
 }
 
 // spell is one fault. A fault that is never healed, such as a lost reply, lasts until the end of the history.
@@ -142,7 +141,7 @@ func (f *Facts) Answered(ev histories.Event) {
 }
 
 // deliveredHold returns the time until which an acquire may hold a key whose delayed message was delivered after its client had
-// stopped waiting. It returns 0 if there was none.
+// stopped waiting. It returns 0 if no such message was delivered.
 func (f *Facts) deliveredHold() time.Duration {
 	if f.delivered == 0 {
 		return 0

@@ -546,13 +546,18 @@ func TestFencedMessageOfLostHold(t *testing.T) {
 func TestFencedStaleMessage(t *testing.T) {
 	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
 		a := open(t, "fenced", impls.Env{Nodes: g.Front()})
-		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		var tally impls.Tally
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1, Tally: &tally})
 		c := raw(t, g.URLs()[0])
 		channel := subscribed(t, b, g)
 		h := mustAcquire(t, a, "a", time.Minute, 0)
-		waits := asynchronously(t.Context(), b, "b", time.Minute)
+		waits := asynchronously(t.Context(), b, "b", 4*time.Second)
 		inQueue(t, g, 1)
-		time.Sleep(1500 * time.Millisecond) // the waiter repeats its request every second, and learns the last fencing token
+		queued, _ := tally.Counts()
+		waitUntil(t, "the second request was answered, and a third one sent", func() bool { // the answer has the last fencing token
+			requests, _ := tally.Counts()
+			return requests >= queued+2
+		})
 		token, _, _ := strings.Cut(c.LIndex(t.Context(), queue, 0).Val(), " ")
 		c.Publish(t.Context(), channel, fmt.Sprintf("%s %d k", token, h.Fence))
 		select {

@@ -55,12 +55,8 @@ func (f *flags) cells(ctx context.Context) ([]trial.Cell, error) {
 		if !isPlaced(name) {
 			continue
 		}
-		name, on, _ := strings.Cut(name, "@")
-		lock, err := choice.Locks.One(name)
+		lock, on, err := placedLock(name)
 		if err != nil {
-			return nil, err
-		}
-		if err := choice.Deployed(lock, on); err != nil {
 			return nil, err
 		}
 		add([]impls.Impl{lock}, on)
@@ -87,11 +83,7 @@ func (f *flags) statedPlan(locks []impls.Impl) ([]trial.Cell, error) {
 	}
 	plan, err := f.statedCells(locks, "")
 	for _, name := range slices.DeleteFunc(slices.Clone(f.locks), func(name string) bool { return !isPlaced(name) }) {
-		var lock impls.Impl
-		name, on, _ := strings.Cut(name, "@")
-		if lock, err = choice.Locks.One(name); err == nil {
-			err = choice.Deployed(lock, on)
-		}
+		lock, on, err := placedLock(name)
 		if err != nil {
 			return nil, err
 		}
@@ -208,6 +200,15 @@ func (f *flags) chosenLocks(ctx context.Context) (locks []impls.Impl, err error)
 // isPlaced reports whether a name has the form lock@deployment. It returns false for a URL. The text before the @ of a URL may
 // be a password, which must not be printed.
 func isPlaced(name string) bool { return strings.Contains(name, "@") && !strings.Contains(name, "://") }
+
+// placedLock returns the lock and the deployment of a name of the form lock@deployment.
+func placedLock(name string) (lock impls.Impl, on string, err error) {
+	name, on, _ = strings.Cut(name, "@")
+	if lock, err = choice.Locks.One(name); err == nil {
+		err = choice.Deployed(lock, on)
+	}
+	return lock, on, err
+}
 
 func (f *flags) scenarioCells() (cells []trial.Cell, err error) {
 	wanted := f.scenarios

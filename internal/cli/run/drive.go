@@ -119,7 +119,7 @@ func (r *Runner) performHere(ctx context.Context, j job) (answer, error) {
 // distributeAll puts the trials of all classes into the queue. While agents of other processes can take part, it writes the state of the
 // queue for lockbench serve.
 func (d *driving) distributeAll(ctx context.Context, classes []class) (err error) {
-	d.show.show(d.queue)
+	d.show.nameAgents(d.queue)
 	if d.fleet.Shared() {
 		var state *campaign.Keeper
 		state, err = campaign.Keep(d.dir, func() campaign.State {

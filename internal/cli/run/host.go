@@ -64,11 +64,13 @@ type Host struct {
 	Work    string   // existing folder for temporary files
 	Allowed []string // commands of workers that a coordinator may ask for
 
-	mu    sync.Mutex
+	mu    sync.Mutex  // guards users and idle
 	users int         // number of trials that run
 	idle  *time.Timer // stops the servers after the last trial
-	locks map[string]impls.Impl
 	pool  trial.Pool
+
+	describing sync.Mutex // guards locks; held while a worker is installed and tried out, which may take minutes
+	locks      map[string]impls.Impl
 }
 
 // idleTimeout is the time after which an idle agent stops its servers.
@@ -134,8 +136,8 @@ func (h *Host) lock(ctx context.Context, j job) (impls.Impl, error) {
 	if err != nil {
 		return impls.Impl{}, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.describing.Lock()
+	defer h.describing.Unlock()
 	if own, known := h.locks[string(text)]; known {
 		return own, nil
 	}

@@ -77,8 +77,8 @@ func (p *progress) line() string {
 	return text
 }
 
-// show makes the progress line describe the agents of a queue.
-func (p *progress) show(queue *fleet.Coordinator) {
+// nameAgents makes the progress line name the agents of a queue.
+func (p *progress) nameAgents(queue *fleet.Coordinator) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.agents = queue
