@@ -31,6 +31,6 @@ var answerMutants = []mutant{
 	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.call-s.until > sightGap"},
 	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.present&s.entries.lock() != 0"},
 	{"seenfree.go", "o.present&s.entries.lock() != 0 || o.call-s.until > sightGap", "o.present != 0 || o.call-s.until > sightGap"},
-	{"truthful.go", "h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK", "true"},
-	{"truthful.go", "h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK", "h.Number() != op.Hold || h.Acquire.Client != op.Client"},
+	{"disturbance.go", "last.Number() != op.Hold || last.Acquire.Client != op.Client || last.Release.Kind != 0 && last.Release.Outcome == histories.OK", "true"},
+	{"disturbance.go", "last.Number() != op.Hold || last.Acquire.Client != op.Client || last.Release.Kind != 0 && last.Release.Outcome == histories.OK", "last.Number() != op.Hold || last.Acquire.Client != op.Client"},
 }

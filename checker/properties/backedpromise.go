@@ -59,7 +59,10 @@ func (x *backed) Event(k *projection.Key, ev histories.Event) {
 	switch ev.Op.Kind {
 	case histories.Acquire:
 		s.acquire(ev, x.unknownHold)
+	case histories.Renew:
+		s.late(k, ev.Op, x.Facts)
 	case histories.Seen:
+		s.late(k, ev.Op, x.Facts)
 		if o, complete := s.add(ev.Op); complete {
 			x.observed(s, o)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"lockbench/checker/projection"
 	"lockbench/histories"
 )
 
@@ -147,6 +148,15 @@ func (f *Facts) deliveredHold() time.Duration {
 		return 0
 	}
 	return f.unknownHold(f.delivered)
+}
+
+// renewedHold returns the time until which the store may have a hold that was renewed in the same moment as its loss was reported.
+// The parameter last is the last hold of the key that ended, or nil. It returns 0 if the renewal is not one of that hold.
+func (f *Facts) renewedHold(last *projection.Hold, op *histories.Op) time.Duration {
+	if last == nil || op.Outcome == histories.Refused || last.Number() != op.Hold || last.Acquire.Client != op.Client || last.Release.Kind != 0 && last.Release.Outcome == histories.OK {
+		return 0
+	}
+	return f.unknownHold(op.Return)
 }
 
 // TimeRead records how long lockbench took to read the store while no fault affected the servers or the network. A slow read

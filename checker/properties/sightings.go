@@ -69,6 +69,20 @@ func (s *sightings) acquire(ev histories.Event, unknownUntil func(time.Duration)
 	}
 }
 
+// late returns the time until which the store may have a hold because it executed a request after its client had stopped waiting, or
+// 0. The operation is an observation, before which a delayed acquire may have been delivered, or a renewal that was answered after
+// the loss of its hold was reported.
+func (s *sightings) late(k *projection.Key, op *histories.Op, f *Facts) (until time.Duration) {
+	switch op.Kind {
+	case histories.Seen:
+		until = f.deliveredHold()
+	case histories.Renew:
+		until = f.renewedHold(k.Last, op)
+	}
+	s.occupied.until = max(s.occupied.until, until)
+	return until
+}
+
 // learn learns from a complete observation which entries back holds. free reports whether certainly no client held the
 // key during the observation.
 func (s *sightings) learn(k *projection.Key, o sighting) (free bool) {
@@ -172,6 +186,9 @@ func (o *occupation) closed(h *projection.Hold, f *Facts) (kept time.Duration) {
 		kept = f.unknownHold(h.Closed)
 	default: // until the store has certainly noticed that the lease expired
 		kept = min(histories.Forever-f.lateness(), max(h.Over, h.End)) + f.lateness()
+		if h.Fault != nil {
+			kept = max(kept, f.unknownHold(h.End)) // a renewal that the fault interrupted is not reported
+		}
 	}
 	delete(o.extra, h.Acquire.Client)
 	o.until = max(o.until, kept)

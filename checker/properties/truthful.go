@@ -86,10 +86,7 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			w.repeated.handleReturn(k, op)
 		}
 	case op.Kind == histories.Seen:
-		if late := x.deliveredHold(); late > 0 {
-			w.repeated.occupied.until = max(w.repeated.occupied.until, late)
-			w.repeated.strays.closed(late)
-		}
+		w.repeated.strays.closed(w.repeated.late(k, op, x.Facts))
 		if o, complete := w.repeated.add(op); complete && !x.ShakenPrimary && !x.ChoosesKeys {
 			w.repeated.observed(k, o, x.Facts)
 		}
@@ -98,7 +95,9 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 			x.ofHold(k, h, op)
 		}
 	case op.Kind == histories.Renew:
-		x.renewed(k, w, op)
+		kept := w.repeated.late(k, op, x.Facts)
+		w.free = max(w.free, kept)
+		w.repeated.strays.closed(kept)
 	case op.Kind == histories.Acquire && !ev.Return:
 		w.repeated.requested(ev, x.unknownHold)
 		for i := range w.open {
@@ -118,8 +117,11 @@ func (x *answers) Event(k *projection.Key, ev histories.Event) {
 // refused.
 func (x *answers) acquired(k *projection.Key, w *answered, op *histories.Op) {
 	contended := x.removeAcquire(w, op.Client)
-	if op.Outcome == histories.OK {
+	switch op.Outcome {
+	case histories.OK:
 		x.expired.granted(x.Facts, op)
+	case histories.Unknown: // its request may still be queued, and be granted after a grant to another client
+		w.free = max(w.free, x.unknownUntil(op.Return))
 	}
 	if op.Outcome != histories.Refused || op.Error == histories.Cancelled || contended || w.clean != x.upsets {
 		return
@@ -193,22 +195,6 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 	case c == projection.Closed:
 		w.free = max(w.free, x.keptUntil(h))
 	}
-}
-
-// renewed handles a renewal that was answered after the loss of its hold was reported. The store may have renewed the hold until
-// then.
-func (x *answers) renewed(k *projection.Key, w *answered, op *histories.Op) {
-	h := k.Last
-	if h == nil || h.Number() != op.Hold || h.Acquire.Client != op.Client || h.Release.Kind != 0 && h.Release.Outcome == histories.OK {
-		return
-	}
-	kept := x.unknownHold(op.Return)
-	if kept < histories.Forever {
-		kept += max(0, x.Header.Bound.D()-x.Header.TTL.D())
-	}
-	w.free = max(w.free, kept)
-	w.repeated.occupied.until = max(w.repeated.occupied.until, kept)
-	w.repeated.strays.closed(kept)
 }
 
 // keptUntil returns the time until which the store may still have a hold that was not released successfully.

@@ -160,11 +160,33 @@ func (p *process) asLock() impls.Lock {
 type remote struct{ p *process }
 
 func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, error) {
-	h, err := ask(ctx, r.p, func(ctx context.Context) (impls.Hold, error) { return r.p.lock.Acquire(ctx, req) })
-	if err == nil {
+	got := make(chan impls.Hold, 1) // receives the grant; without a grant, it is closed
+	h, err := ask(ctx, r.p, func(ctx context.Context) (impls.Hold, error) {
+		h, err := r.p.lock.Acquire(ctx, req)
+		if err == nil {
+			got <- h
+		}
+		close(got)
+		return h, err
+	})
+	switch {
+	case err == nil:
 		h.Lost = r.p.lossChannel(h.Lost)
+	case len(got) > 0 || errors.Is(err, ctx.Err()) || errors.Is(err, workloads.ErrGone):
+		r.p.work.Go(func() { r.giveBack(got) })
 	}
 	return h, err
+}
+
+// giveBack releases a grant that is received after its client has given up. Otherwise the lock would renew it until its process ends.
+func (r remote) giveBack(got <-chan impls.Hold) {
+	select {
+	case late, granted := <-got:
+		if granted && r.p.awaitRunning(r.p.life) == nil {
+			_ = r.p.lock.Release(r.p.life, late.Grant) // if the release fails, the grant expires
+		}
+	case <-r.p.life.Done():
+	}
 }
 
 func (r remote) Release(ctx context.Context, g impls.Grant) error {
