@@ -21,8 +21,9 @@ import (
 // signal, and a queue of waiters. A release hands the lock off to the first waiter, so waiters need not poll often.
 //
 // The server stores a string for each hold, which expires with its lease, and a list for the waiters of each lock, in the
-// format of lua/fenced_acquire.lua. A free lock is acquired by two plain commands in one message, and only a key that was
-// found taken by the acquiring script. The lock needs Redis 6.0.6, for LPOS.
+// format of lua/fenced_acquire.lua. A free lock is acquired by two plain commands in one message, and released by
+// compare-and-delete. The scripts that use the queue run only if another client holds or waits. Many concurrent callers of
+// one process share messages (batcher). The lock needs Redis 6.0.6, for LPOS.
 //
 // After a hand-off, the lease is a quarter of the requested lease until the first renewal. A dead waiter therefore delays
 // the next waiter by at most that quarter. The waiter counts this shorter lease from its last request.
@@ -56,6 +57,7 @@ type fencedLock struct {
 	Node
 	*listener
 	env     impls.Env
+	sender  *batcher
 	fences  fences
 	taken   taken
 	running waiting.Group
@@ -81,7 +83,7 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 		return nil, err
 	}
 	n := nodes[0]
-	l.Node = n
+	l.Node, l.sender = n, newBatcher(n.UniversalClient)
 	l.listener = &listener{Node: n, id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
 		waiters: map[string]*waiter{}}
 	l.life, l.end = context.WithCancel(context.Background())
@@ -113,10 +115,10 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 		return impls.Hold{}, fmt.Errorf("%w: nothing was requested: %w", impls.ErrBusy, impls.ErrClosed)
 	}
 	r := &request{Request: req, token: impls.Token(l.env.Rand), start: time.Now(), handover: max(req.TTL/handoverPart, time.Millisecond)}
-	patient, limit := ctx, ctx
-	if req.Wait != 0 {
-		var done func()
-		patient, limit, done = waiting.Timeouts(ctx, req.Wait)
+	limit := ctx
+	if req.Wait > 0 {
+		var done context.CancelFunc
+		limit, done = context.WithDeadline(ctx, r.start.Add(req.Wait+waiting.AnswerGrace))
 		defer done()
 	}
 	if mine, _ := l.mine(req.Key, req.Owner); mine == "" && l.fences.current() && !l.taken.has(req.Key) {
@@ -140,6 +142,12 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 	var leave func()
 	r.waiter, leave = l.join(r.token)
 	defer leave()
+	patient := limit
+	if req.Wait > 0 {
+		var done context.CancelFunc
+		patient, done = context.WithDeadline(limit, r.start.Add(req.Wait))
+		defer done()
+	}
 	return l.wait(patient, limit, r)
 }
 
@@ -198,22 +206,26 @@ func (r *request) await(ctx context.Context) (fence int64, granted bool) {
 func (l *fencedLock) takeFree(ctx context.Context, r *request) (fence int64, err error) {
 	l.env.Tally.Attempt()
 	r.sent = time.Since(r.start)
-	set := redis.NewBoolCmd(ctx, "SET", l.Key(r.Key), r.token+" 1 "+r.Owner, "NX", "PX", r.TTL.Milliseconds())
-	next := redis.NewIntCmd(ctx, "INCR", l.fences.key)
-	pipe := l.Pipeline()
-	_, _ = pipe.Process(ctx, set), pipe.Process(ctx, next) // a pipeline only collects commands
-	_, err = pipe.Exec(ctx)
-	switch {
-	case err != nil:
+	set := redis.NewCmd(ctx, "SET", l.Key(r.Key), unawaited(r.token, r.Owner), "NX", "PX", r.TTL.Milliseconds())
+	next := redis.NewCmd(ctx, "INCR", l.fences.key)
+	if err := l.sender.send(ctx, set, next); err != nil {
 		return 0, err
-	case !set.Val():
+	}
+	switch err := set.Err(); {
+	case errors.Is(err, redis.Nil):
 		l.taken.note(r.Key, true)
 		return 0, nil
-	case !l.fences.isSafe(next.Val()):
-		return 0, nil
+	case err != nil:
+		return 0, err
 	}
-	return next.Val(), nil
+	if fence, err = next.Int64(); err != nil || l.fences.isSafe(fence) {
+		return fence, err
+	}
+	return 0, nil
 }
+
+// unawaited returns what the server stores for a hold of depth 1 for which no client is queued.
+func unawaited(token, owner string) string { return token + " 1 " + owner }
 
 // ask requests the lock once, or joins the queue. It is repeated while the request waits.
 func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
@@ -222,7 +234,7 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	r.sent, r.queued = time.Since(r.start), true
 	mine, known := l.mine(r.Key, r.Owner)
 	mint, ran := l.fences.source()
-	reply, err := fencedAcquire.Run(ctx, l.UniversalClient, l.keys(r.Key), r.token, mint, r.Owner, r.TTL.Milliseconds(), r.entry, again, mine).Result()
+	reply, err := fencedAcquire.Run(ctx, l.sender, l.keys(r.Key), r.token, mint, r.Owner, r.TTL.Milliseconds(), r.entry, again, mine).Result()
 	if err != nil {
 		return impls.Hold{}, err
 	}
@@ -318,7 +330,7 @@ func (l *fencedLock) hold(r *request, g impls.Grant) impls.Hold {
 }
 
 func (l *fencedLock) renew(ctx context.Context, h *lease.Lease) error {
-	return released(fencedRenew.Run(ctx, l.UniversalClient, l.keys(h.Grant.Key), h.Grant.Token, h.TTL.Milliseconds()).Int64())
+	return released(fencedRenew.Run(ctx, l.sender, l.keys(h.Grant.Key), h.Grant.Token, h.TTL.Milliseconds()).Int64())
 }
 
 // forget removes a hold as that of its owner. The caller must hold mu.

@@ -57,7 +57,7 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 		defer l.endRelease(g.Token)
 		last = h.End() // false: the hold was lost
 	}
-	err := l.release(ctx, g.Key, g.Token, "")
+	err := l.releaseOnce(ctx, g, last && g.Depth <= 1)
 	if !last || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
 		return err
 	}
@@ -66,6 +66,19 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 		return nil
 	}
 	return again
+}
+
+// releaseOnce sends one request, and a second one if it turns out that other clients wait. The parameter outermost reports that only
+// another client can have changed what the server stores for the hold.
+func (l *fencedLock) releaseOnce(ctx context.Context, g impls.Grant, outermost bool) error {
+	if outermost && !l.taken.has(g.Key) {
+		deleted, err := compareAndDelete.Run(ctx, l.sender, []string{l.Key(g.Key)}, unawaited(g.Token, g.Owner)).Int64()
+		if err != nil || deleted > 0 {
+			return err
+		}
+		l.taken.note(g.Key, true)
+	}
+	return l.release(ctx, g.Key, g.Token, "")
 }
 
 // endRelease records that the release of a token is no longer in flight.
@@ -77,7 +90,7 @@ func (l *fencedLock) endRelease(token string) {
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
 	mint, ran := l.fences.source()
-	code, err := fencedRelease.Run(ctx, l.UniversalClient, l.keys(key), token, mint, entry, l.names).Int64()
+	code, err := fencedRelease.Run(ctx, l.sender, l.keys(key), token, mint, entry, l.names).Int64()
 	if err == nil {
 		ran()
 	}

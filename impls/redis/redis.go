@@ -57,7 +57,8 @@ func careful(opts *redis.Options) *redis.Options {
 	opts.DialerRetries = 1
 	opts.ReadTimeout, opts.WriteTimeout = waiting.CommandTimeout, waiting.CommandTimeout
 	opts.DialTimeout, opts.PoolTimeout = waiting.CommandTimeout, waiting.CommandTimeout
-	opts.PoolSize = 1024 // more connections than clients; otherwise requests might wait for a connection instead of the lock
+	opts.PoolSize = 1024       // more connections than clients; otherwise requests might wait for a connection instead of the lock
+	opts.PipelinePoolSize = -1 // send pipelines over the same connections; the default is another pool, whose buffers are 32 times as large
 	opts.Protocol = 2
 	opts.DisableIdentity = true
 	opts.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}

@@ -1,5 +1,6 @@
 -- Acquire the lock, re-enter it, or join the queue. This is one atomic step, so no release can happen in between.
--- KEYS[1]: the hold, a string that expires with the lease: the token, the depth and the owner, with a space between them.
+-- KEYS[1]: the hold, a string that expires with the lease: the token, the depth and the owner, with a space between them. After
+--          the depth, a + says that others may be queued. Without it, the key can be deleted without looking at the queue.
 -- KEYS[2]: the queue, a list with an entry for each waiter, the oldest first: the token, the process, the lease after a
 --          hand-off in ms, and the owner.
 -- KEYS[3], ARGV[2]: see fenced_mint.lua.
@@ -21,11 +22,11 @@ end
 
 -- If the lock is free, grant it. After the expiry of a lease, the first waiter that repeats its request is granted,
 -- because the first waiter of the queue may no longer exist.
-if call('SET', KEYS[1], token .. ' 1 ' .. owner, 'NX', 'PX', lease) then
+if call('SET', KEYS[1], token .. (again and ' 1+ ' or ' 1 ') .. owner, 'NX', 'PX', lease) then
 	leave()
 	return mint()
 end
-local holder, depth, of = call('GET', KEYS[1]):match('^(%S+) (%d+) (.*)$')
+local holder, depth, queued, of = call('GET', KEYS[1]):match('^(%S+) (%d+)(%+?) (.*)$')
 if not holder then
 	return redis.error_reply('ERR the key has something else than a lock')
 end
@@ -45,14 +46,19 @@ if of == owner then
 		fence = mint()
 	end
 	local left = math.max(call('PTTL', KEYS[1]), tonumber(lease))
-	call('SET', KEYS[1], holder .. ' ' .. depth + 1 .. ' ' .. owner, 'PX', left)
+	call('SET', KEYS[1], holder .. ' ' .. depth + 1 .. queued .. ' ' .. owner, 'PX', left)
 	leave()
 	return {depth + 1, holder, fence}
 end
 
 -- Another client holds: queue once.
-if entry ~= '' and not (again and call('LPOS', KEYS[2], entry)) then
-	call('RPUSH', KEYS[2], entry)
+if entry ~= '' then
+	if queued == '' then
+		call('SET', KEYS[1], holder .. ' ' .. depth .. '+ ' .. of, 'KEEPTTL')
+	end
+	if not (again and call('LPOS', KEYS[2], entry)) then
+		call('RPUSH', KEYS[2], entry)
+	end
 end
 if again then
 	return {0, call('GET', KEYS[3]) or '0', call('PTTL', KEYS[1])}

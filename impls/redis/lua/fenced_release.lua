@@ -10,19 +10,19 @@ local hold, queue = KEYS[1], KEYS[2]
 if ARGV[3] ~= '' then
 	call('LREM', queue, 0, ARGV[3])
 end
-local held, outermost = call('GET', hold), ARGV[1] .. ' 1 '
+local held = call('GET', hold)
 if not held then
 	return 0
 end
-if held:sub(1, #outermost) ~= outermost then
-	local token, depth, owner = held:match('^(%S+) (%d+) (.*)$')
-	if not token then
-		return redis.error_reply('ERR the key has something else than a lock')
-	end
-	if token ~= ARGV[1] then
-		return -1
-	end
-	call('SET', hold, token .. ' ' .. depth - 1 .. ' ' .. owner, 'KEEPTTL') -- a nested hold is released; the outer hold continues
+local token, depth, queued, owner = held:match('^(%S+) (%d+)(%+?) (.*)$')
+if not token then
+	return redis.error_reply('ERR the key has something else than a lock')
+end
+if token ~= ARGV[1] then
+	return -1
+end
+if depth ~= '1' then
+	call('SET', hold, token .. ' ' .. depth - 1 .. queued .. ' ' .. owner, 'KEEPTTL') -- a nested hold is released; the outer hold continues
 	return 1
 end
 
@@ -41,7 +41,7 @@ while waiter do
 			return heard
 		end
 		if heard > 0 then
-			call('SET', hold, token .. ' 1 ' .. owner, 'PX', lease)
+			call('SET', hold, token .. ' 1+ ' .. owner, 'PX', lease)
 			return 1
 		end
 	end

@@ -6,7 +6,7 @@ if not held then
 	return 0
 end
 if held:sub(1, #mine) ~= mine then
-	return held:find('^%S+ %d+ ') and -1 or redis.error_reply('ERR the key has something else than a lock')
+	return held:find('^%S+ %d+%+? ') and -1 or redis.error_reply('ERR the key has something else than a lock')
 end
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
 	redis.call('PEXPIRE', KEYS[1], ARGV[2])

@@ -178,7 +178,7 @@ func (r remote) Acquire(ctx context.Context, req impls.Request) (impls.Hold, err
 	return h, err
 }
 
-// giveBack releases a grant that is received after its client has given up. Otherwise the lock would renew it until its process ends.
+// giveBack releases a grant that is received after its client has stopped waiting. Otherwise the lock would renew it until its process ends.
 func (r remote) giveBack(got <-chan impls.Hold) {
 	select {
 	case late, granted := <-got:
