@@ -30,8 +30,8 @@ type parcel struct {
 	done chan struct{} // closed when the commands have their results, or ctx has ended
 }
 
-// mostInFlight was the best limit of 1, 2, 4, 8 and 16, for 4 to 256 clients of a server on the same machine.
-const mostInFlight = 8
+// mostInFlight was the best limit of 1, 2, 4, 8 and 16, for 4 to 256 clients of a server on the same machine. Tests change it.
+var mostInFlight = 8
 
 // stalledAfter is the time without a reply after which the limit is ignored: a fault may have cut off the connections of the messages
 // in flight, and a new connection may be answered.

@@ -160,10 +160,10 @@ func TestBatcherIgnoresStalledMessages(t *testing.T) {
 	for range mostInFlight {
 		all.Go(func() { _ = b.send(t.Context(), redis.NewCmd(t.Context(), "ECHO", "held")) })
 	}
-	await(t, "all messages are in flight", func() bool { return e.dials.Load() == mostInFlight })
+	await(t, "all messages are in flight", func() bool { return int(e.dials.Load()) == mostInFlight })
 	time.Sleep(2 * stalledAfter)
 	all.Go(func() { _ = b.send(t.Context(), redis.NewCmd(t.Context(), "ECHO", "next")) })
-	await(t, "one more message is in flight", func() bool { return e.dials.Load() > mostInFlight })
+	await(t, "one more message is in flight", func() bool { return int(e.dials.Load()) > mostInFlight })
 	close(e.hold)
 	all.Wait()
 }
