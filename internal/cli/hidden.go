@@ -41,7 +41,7 @@ func shopCommand() *cobra.Command {
 func explorerCommand() *cobra.Command {
 	return process("explorer", "Run a process of lockbench explore", "an explorer is started by lockbench explore", "try lockbench explore",
 		func(in io.Reader, out io.Writer) error {
-			debug.SetGCPercent(400) // collect garbage less often, because little of the heap is in use
+			debug.SetGCPercent(1600) // collect garbage less often, because little of the heap is in use
 			return explore.Serve(in, out, func() { os.Exit(0) })
 		})
 }

@@ -21,7 +21,7 @@ func BenchmarkTrial(b *testing.B) {
 
 func benchmarkTrial(b *testing.B, lock string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // use the same garbage collection setting as explore's child processes
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // use the same garbage collection setting as explore's child processes
 	var virtual time.Duration
 	before := processorTime(b)
 	for seed := range b.N {

@@ -15,7 +15,7 @@ import (
 // TestMain runs the tests. If a Pool started this process, it serves the requests of the Pool instead.
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // use the same garbage collection setting as a Pool's child processes
+	debug.SetGCPercent(1600) // use the same garbage collection setting as a Pool's child processes
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "explorer":
 		if err := Serve(os.Stdin, os.Stdout, func() { os.Exit(0) }); err != nil {

@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	redislocks.Quiet()
-	debug.SetGCPercent(400) // use the same garbage collection setting as the child processes of explore.Pool
+	debug.SetGCPercent(1600) // use the same garbage collection setting as the child processes of explore.Pool
 	os.Exit(m.Run())
 }

@@ -2,10 +2,8 @@ package sim
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,14 +222,12 @@ type served struct {
 	peer     *server.Peer
 	at       bool   // whether a goroutine is handling commands; guarded by the mutex of in
 	unread   []byte // bytes of an incomplete command
-	source   bytes.Reader
-	lines    *bufio.Reader
 	room     [512]byte
 }
 
 // serve makes the emulator m reply to commands on the server's end c of a new connection.
 func serve(m *miniredis.Miniredis, c *conn) *served {
-	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512)), lines: bufio.NewReaderSize(nil, 512)}
+	s := &served{conn: c, emulator: m, peer: server.NewPeer(bufio.NewWriterSize(c, 512))}
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.in.bell = time.AfterFunc(never, s.answer)
@@ -277,7 +273,7 @@ func (s *served) handleBytes(b []byte) bool {
 	s.unread = append(s.unread, b...)
 	kept := s.unread[:0] // reuse the array of the slice
 	for len(s.unread) > 0 {
-		args, rest, whole := s.command(s.unread)
+		args, rest, whole := parseCommand(s.unread)
 		if !whole {
 			break
 		}
@@ -311,25 +307,42 @@ func (s *served) handOver() {
 	s.emulator.Server().ServeConn(s.conn)
 }
 
-// command parses the first command in b and returns its words and the bytes after it. args is nil if the command is
+// parseCommand parses the first command in b and returns its words and the bytes after it. args is nil if the command is
 // invalid. whole is false if the command is incomplete.
-func (s *served) command(b []byte) (args []string, rest []byte, whole bool) {
-	if bytes.IndexByte(b, '\n') > len("*999999\r") {
-		return nil, b, true // the first line is too long for a command header, such as *3 (three words)
+func parseCommand(b []byte) (args []string, rest []byte, whole bool) {
+	text := string(b) // the words share one allocation
+	size, at, whole := parseLength(text, 0, '*')
+	if !whole || size <= 0 {
+		return nil, b, whole
 	}
-	s.source.Reset(b)
-	s.lines.Reset(&s.source)
-	said, err := server.ParseReply(s.lines)
-	if err == io.EOF {
-		return nil, b, false
-	}
-	words, _ := said.([]any)
-	for _, word := range words {
-		text, ok := word.(string)
-		if !ok {
-			return nil, b, true
+	args = make([]string, size)
+	for i := range args {
+		var length int
+		if length, at, whole = parseLength(text, at, '$'); !whole || length < 0 {
+			return nil, b, whole
 		}
-		args = append(args, text)
+		end := at + length
+		if len(text) < end+len("\r\n") {
+			return nil, b, false
+		}
+		args[i], at = text[at:end], end+len("\r\n")
 	}
-	return args, b[len(b)-s.source.Len()-s.lines.Buffered():], true
+	return args, b[at:], true
+}
+
+// parseLength parses a line such as *3 or $12, and returns the number and the position after the line. The number is negative if the
+// line is invalid. whole is false if the line is incomplete.
+func parseLength(text string, at int, kind byte) (n, next int, whole bool) {
+	line, _, whole := strings.Cut(text[at:], "\r\n")
+	switch {
+	case !whole && len(line) <= len("*999999"):
+		return 0, at, false
+	case line == "" || line[0] != kind || len(line) > len("*999999"):
+		return -1, at, true
+	}
+	n, err := strconv.Atoi(line[1:])
+	if err != nil {
+		n = -1
+	}
+	return n, at + len(line) + len("\r\n"), true
 }

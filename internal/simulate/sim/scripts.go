@@ -39,6 +39,7 @@ func compile(source string) (hash string, err error) {
 // a new state with all libraries for each call, which would take most of the time of a trial.
 type interpreter struct {
 	*lua.LState
+	okay   *lua.LTable    // the status reply OK, which is by far the most frequent one
 	hash   string         // SHA-1 hash of the current script
 	server *server.Server // server that runs the current script
 	answer bytes.Buffer   // reply to the command that the script called
@@ -50,6 +51,7 @@ var interpreters = sync.Pool{New: func() any { return newInterpreter() }}
 
 func newInterpreter() *interpreter {
 	in := &interpreter{LState: lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 1024, CallStackSize: 64})}
+	in.okay = in.single("ok", "OK")
 	in.reader, in.writer = bufio.NewReader(&in.answer), bufio.NewWriter(&in.answer)
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
 		in.Push(in.NewFunction(open))
@@ -161,6 +163,9 @@ func (in *interpreter) value(answer any) lua.LValue {
 	case string:
 		return lua.LString(a)
 	case server.Simple:
+		if a == "OK" {
+			return in.okay
+		}
 		return in.single("ok", string(a))
 	case []any:
 		t := in.CreateTable(len(a), 0)
