@@ -55,7 +55,7 @@ func ping(ctx context.Context, g *servers.Group, store string, t *bench.Trial) e
 	}
 	t.WarmupNS, t.MeasuredNS, t.Steady = int64(pingFor/10), int64(pingFor), true
 	t.Figures = bench.Figures{}
-	percentiles(t.Figures, "round_trip", h)
+	percentiles(t.Figures, "round_trip", histogramOf(h))
 	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	t.Curves = bench.Curves{"round-trip": string(text)}
 	return err

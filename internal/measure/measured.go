@@ -120,7 +120,11 @@ func ofHistory(s *figures.Stats, point bench.Point, roundTrip time.Duration) ben
 		}
 	}
 	for class, name := range classes(point) {
-		percentiles(f, strings.ReplaceAll(name, "-", ""), s.Samples[class])
+		at := histogramOf(s.Samples[class])
+		if class == figures.Contended {
+			at = s.Waits.Percentile
+		}
+		percentiles(f, strings.ReplaceAll(name, "-", ""), at)
 	}
 	return f
 }
@@ -150,16 +154,25 @@ func ofSections(f bench.Figures, s *figures.Stats, point bench.Point, roundTrip 
 	}
 }
 
-// percentiles adds the median and the 99th percentile of h to f, in milliseconds. It omits a percentile if h has too
-// few samples, or if the percentile is not a defined metric.
-func percentiles(f bench.Figures, name string, h *hdrhistogram.Histogram) {
+// percentiles adds the median and the 99th percentile to f, in milliseconds. It omits a percentile if there are too few samples, or if
+// the percentile is not a defined metric.
+func percentiles(f bench.Figures, name string, at func(rank float64) (ns int64, ok bool)) {
 	for _, p := range []struct {
 		name string
 		rank float64
 	}{{"_p50", 0.5}, {"_p99", 0.99}} {
-		if _, metric := bench.FindMetric(name + p.name); metric && h.TotalCount() >= figures.SamplesFor(p.rank) {
-			f[name+p.name] = float64(h.ValueAtPercentile(100*p.rank)) / 1e6
+		if _, metric := bench.FindMetric(name + p.name); !metric {
+			continue
 		}
+		if ns, ok := at(p.rank); ok {
+			f[name+p.name] = float64(ns) / 1e6
+		}
+	}
+}
+
+func histogramOf(h *hdrhistogram.Histogram) func(rank float64) (ns int64, ok bool) {
+	return func(rank float64) (int64, bool) {
+		return h.ValueAtPercentile(100 * rank), h.TotalCount() >= figures.SamplesFor(rank)
 	}
 }
 

@@ -30,7 +30,7 @@ func Metrics() []Metric {
 			Doc: "from the intended start to the grant, if at the call no other client held or wanted the key"},
 		{Name: "uncontended_p99", Unit: "ms", Title: "uncontended p99", Better: -1, Doc: "its 99th percentile"},
 		{Name: "contended_p50", Unit: "ms", Title: "contended p50", Better: -1,
-			Doc: "from the intended start to the grant, if another client held or wanted the key"},
+			Doc: "from the intended start to the grant, if another client held or wanted the key; each client has the same weight, and a wait without a grant counts as at least as long (Kaplan-Meier)"},
 		{Name: "contended_p99", Unit: "ms", Title: "contended p99", Better: -1, Doc: "its 99th percentile"},
 		{Name: "handoff_p50", Unit: "ms", Title: "hand-off p50", Better: -1,
 			Doc: "from the call of a release, with a client waiting, to the return of the next grant"},

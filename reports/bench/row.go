@@ -92,8 +92,8 @@ func (r *Row) starving() string {
 	return text
 }
 
-// selective reports whether a metric covers only some of the clients. This is true of the latencies of a lock that
-// starves clients.
+// selective reports whether a metric covers only some of the clients. This is true of the hand-offs, and of the uncontended grants, of
+// a lock that starves clients. The latency of contended acquires has the waits of starved clients too.
 func (r *Row) selective(metric string) bool {
-	return r.Starving != "" && (strings.Contains(metric, "contended_p") || strings.HasPrefix(metric, "handoff_p"))
+	return r.Starving != "" && (strings.HasPrefix(metric, "uncontended_p") || strings.HasPrefix(metric, "handoff_p"))
 }

@@ -14,6 +14,7 @@ import (
 // limited to the window.
 type Stats struct {
 	Samples      Samples
+	Waits        Waits // waits of the measured clients for contended keys
 	Cover        histories.Coverage
 	Sections     int           // number of critical sections: grants whose release was called
 	PerClient    []int         // number of critical sections, by client

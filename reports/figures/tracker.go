@@ -160,7 +160,7 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 	}
 	switch {
 	case !t.window.whole() && op.Return >= t.window.To:
-		t.overlaps(a)
+		t.overlaps(op.Client, a)
 		return
 	case !t.window.contains(op.Return):
 		return
@@ -176,12 +176,18 @@ func (t *tracker) waited(op *histories.Op, a ask, inner bool) {
 		return
 	}
 	t.record(classOf(op.Outcome, a.contended), op.Return-a.due)
+	if a.contended && (granted || op.Wait != 0) { // the refusal of a try is an answer
+		t.stats.Waits.record(op.Client, op.Return-a.due, granted)
+	}
 }
 
 // overlaps handles an acquire that was still waiting when the measurement window ended. It records the wait until the
 // end of the window.
-func (t *tracker) overlaps(a ask) {
+func (t *tracker) overlaps(client int32, a ask) {
 	if a.due < t.window.To {
+		if a.contended {
+			t.stats.Waits.record(client, t.window.To-a.due, false)
+		}
 		t.stats.Longest = Longer(t.stats.Longest, Wait{NS: int64(t.window.To - a.due), Ended: CutOff})
 		t.stats.Bypassed = max(t.stats.Bypassed, a.bypassed)
 	}
@@ -237,9 +243,12 @@ func (t *tracker) end(cover histories.Coverage) {
 		switch {
 		case !t.measured(client):
 		case !t.window.whole():
-			t.overlaps(a)
+			t.overlaps(client, a)
 		default:
 			s.CutOff++
+			if a.contended {
+				s.Waits.record(client, max(0, cover.Until-a.due), false)
+			}
 			s.Longest = Longer(s.Longest, Wait{NS: int64(max(0, cover.Until-a.due)), Ended: CutOff})
 		}
 	}

@@ -50,6 +50,9 @@ func TestWindow(t *testing.T) {
 	if want := (Wait{int64(14 * ms), CutOff}); cut.Longest != want || !cut.Longest.Censored() {
 		t.Errorf("longest %+v, want %+v", cut.Longest, want)
 	}
+	if c := cut.Waits.clients[2]; cut.Waits.n != 1 || c == nil || time.Duration(c.censored.Max())/ms != 14 {
+		t.Errorf("contended waits %+v, want that of client 2 only, which was cut off", cut.Waits)
+	}
 	late, err := Of(&h, histories.Ops(s.ops), Window{From: 0, To: 10 * ms})
 	if err != nil {
 		t.Fatal(err)
