@@ -22,11 +22,13 @@ end
 
 -- If the lock is free, grant it. After the expiry of a lease, the first waiter that repeats its request is granted,
 -- because the first waiter of the queue may no longer exist.
-if call('SET', KEYS[1], token .. (again and ' 1+ ' or ' 1 ') .. owner, 'NX', 'PX', lease) then
+local held = call('GET', KEYS[1])
+if not held then
+	call('SET', KEYS[1], token .. (again and ' 1+ ' or ' 1 ') .. owner, 'PX', lease)
 	leave()
 	return mint()
 end
-local holder, depth, queued, of = call('GET', KEYS[1]):match('^(%S+) (%d+)(%+?) (.*)$')
+local holder, depth, queued, of = held:match('^(%S+) (%d+)(%+?) (.*)$')
 if not holder then
 	return redis.error_reply('ERR the key has something else than a lock')
 end
