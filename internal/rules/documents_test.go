@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -73,6 +74,32 @@ func hasHeading(text, anchor string) bool {
 		}
 	}
 	return false
+}
+
+var testCommand = regexp.MustCompile("go test (\\./[\\w/]+) [^`]*?-run '?([A-Za-z]+)")
+
+// TestNamedTestsExist checks that every test that a document names exists.
+func TestNamedTestsExist(t *testing.T) {
+	named := 0
+	for _, file := range documents(t) {
+		for _, m := range testCommand.FindAllStringSubmatch(read(t, file), -1) {
+			if m[2] == "xxx" { // runs no test, but benchmarks
+				continue
+			}
+			named++
+			files, err := filepath.Glob(filepath.Join("../..", m[1], "*_test.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := regexp.MustCompile(`(?m)^func \w*` + m[2])
+			if !slices.ContainsFunc(files, func(test string) bool { return of.MatchString(read(t, test)) }) {
+				t.Errorf("%s names %s -run %s: there is no such test", file, m[1], m[2])
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("%d tests are named: this test is wrong", named)
+	}
 }
 
 // TestReadmeIsShort checks the length of README.md.

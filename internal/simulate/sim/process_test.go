@@ -97,6 +97,33 @@ func TestPausedDuringRequest(t *testing.T) {
 	})
 }
 
+// TestGrantAfterPause checks that a grant is released if its client stops waiting during a pause of its process.
+func TestGrantAfterPause(t *testing.T) {
+	inWorld(t, "set-px-lua", func(w *world) {
+		time.AfterFunc(oneWay/4, func() { w.processes[0].pause() })
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := w.processes[0].asLock().Acquire(ctx, forAMinute); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		held := func() string {
+			token, _, err := w.processes[1].lock.(impls.Prober).Probe(context.Background(), "k")
+			if err != nil {
+				t.Error(err)
+			}
+			return token
+		}
+		if held() == "" {
+			t.Error("the request was not granted, so this test shows nothing")
+		}
+		w.net.resumeProcess(0)
+		time.Sleep(time.Second)
+		if token := held(); token != "" {
+			t.Errorf("%s holds the key, and no client knows it", token)
+		}
+	})
+}
+
 // TestKilled checks that requests to a killed process fail and that its hold expires. Other processes must continue.
 func TestKilled(t *testing.T) {
 	inWorld(t, "redisson", func(w *world) {
