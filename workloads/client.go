@@ -32,6 +32,7 @@ type Client struct {
 	unique     bool       // each grant has a different token
 	rereleases bool       // a release of an outermost hold with an unknown outcome is repeated once
 	guarded    bool       // the workload uses the guarded resource, which already blocks while the process is paused; Work need not block then
+	first      *Held      // the other hold of a client that holds two keys; nil: none
 	partner    *Client    // second client, whose operations this client starts; nil: no second client
 	done       bool       // the current iteration is the last
 	gone       bool       // the client was killed or went away: it performs no more operations
@@ -224,7 +225,7 @@ func (c *Client) lose(h *Held, value int64) {
 }
 
 // Work simulates work of duration d in the critical section. It returns false if the client has stopped or the lock reported
-// the hold as lost.
+// the hold as lost. The work also ends if the client holds another key and is told that it has lost that one.
 func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool) {
 	c.spent += c.reach(ctx, Working).Spent
 	if c.gone {
@@ -237,10 +238,18 @@ func (c *Client) Work(ctx context.Context, h *Held, d time.Duration) (held bool)
 	if d <= 0 {
 		return true
 	}
+	var alsoLost <-chan struct{}
+	if c.first != nil && !c.first.lost {
+		alsoLost = c.first.Hold.Lost
+	}
 	select {
 	case <-c.afterTime(d):
 	case <-ctx.Done():
 	case <-h.Hold.Lost: // nil if the lock does not report losses
+	case <-alsoLost:
+	}
+	if waiting.Over(alsoLost) {
+		c.told(c.first)
 	}
 	switch { // if several channels are ready, handle the loss first
 	case waiting.Over(h.Hold.Lost):

@@ -123,7 +123,7 @@ func (c *Client) vary(ctx context.Context, u use) {
 		return
 	}
 	value, ok := c.Read(ctx, h)
-	if !c.reacquire(ctx, h, u) {
+	if !c.reacquire(ctx, &h, u) {
 		u.does[ReleasesTwice], u.does[ReleasesEarlier] = false, false
 	}
 	if ok && c.spend(ctx, &h, u) {
@@ -155,7 +155,7 @@ func (c *Client) waitOf(u use) time.Duration {
 
 // reacquire acquires the key again, or another key, during the hold h, as the habits Nests, TriesHeld and HoldsTwo require. It returns false if a
 // nested acquire or release has an unknown outcome. The lock may then rightly accept one more release.
-func (c *Client) reacquire(ctx context.Context, h Held, u use) (known bool) {
+func (c *Client) reacquire(ctx context.Context, h *Held, u use) (known bool) {
 	known = true
 	if u.does[Nests] {
 		life := c.log.Life()
@@ -167,11 +167,13 @@ func (c *Client) reacquire(ctx context.Context, h Held, u use) (known bool) {
 		})
 		c.lease = u.lease
 		known = c.log.Life() == life
-		c.Probe(ctx, h)
+		c.Probe(ctx, *h)
 	}
 	if u.does[HoldsTwo] { // a try cannot deadlock
 		other := c.keys[(slices.Index(c.keys, u.key)+1)%len(c.keys)]
+		c.first = h
 		c.hold(ctx, other, 0, func(ctx context.Context, h *Held) { c.Work(ctx, h, u.hold/4) })
+		c.first = nil
 	}
 	if u.does[TriesHeld] {
 		owner := c.owner()

@@ -34,6 +34,7 @@ type Hold struct {
 
 	Depth  int
 	Inners int   // number of releases of nested acquires
+	Unsure bool  // the store may count more nested holds than the client: the release of one had an unknown outcome
 	Heir   *Hold // first hold granted after the lease of this hold had expired, or nil
 }
 
@@ -163,8 +164,8 @@ func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 		h.Depth++
 		h.Over, h.Confirmed = max(h.Over, overBy(op, p.slack)), max(h.Confirmed, overBy(op, p.slack))
 		// A depth of 1 means that the lock did not count the acquire as nested. Such an acquire does not extend the
-		// lease of the hold.
-		if until, ok := op.Until(p.slack); ok && h.Promised && op.Depth > 1 && until > h.Until {
+		// lease of the hold, and neither do those that the lock counts as nested in it.
+		if until, ok := op.Until(p.slack); ok && h.Promised && int(op.Depth) >= h.Depth && until > h.Until {
 			h.extend(until, op)
 			p.tell(k, h, Extended)
 		}
@@ -282,7 +283,7 @@ func (p *Projection) releaseReturned(k *Key, op *histories.Op) {
 			over := op.Return + max(h.Acquire.Validity, h.Given) + p.slack
 			h.Over, h.Confirmed = max(h.Over, over), max(h.Confirmed, over)
 		default:
-			h.Over = histories.Forever
+			h.Over, h.Unsure = histories.Forever, true
 		}
 	default:
 		h.Release, h.Closed = *op, op.Return

@@ -62,6 +62,7 @@ func (x *abandonments) Change(k *projection.Key, h *projection.Hold, c projectio
 	w := x.keys.Of(k)
 	w.key = k
 	switch {
+	case c == projection.Began && h.Promised && h.Until <= h.Granted: // the client received the grant after its lease, so it shows nothing
 	case c == projection.Began:
 		x.measure(w, h.Granted)
 		w.free, w.since, w.last = h.Granted, h.Granted, nil

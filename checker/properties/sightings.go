@@ -173,11 +173,12 @@ func (o *occupation) handleClientEnd(client int32, at time.Duration, unknownUnti
 }
 
 // closed handles the end of a hold. It returns the time until which the store may keep the hold, or 0 if its release removed it. A
-// release after an acquire of unknown outcome may have left a hold, and set its lease again.
+// release after an acquire of unknown outcome, or after an inner release of unknown outcome, may have left a hold, and set its lease
+// again.
 func (o *occupation) closed(h *projection.Hold, f *Facts) (kept time.Duration) {
 	released := h.Release.Kind != 0 && h.Release.Outcome == histories.OK
 	switch {
-	case released && !o.extra[h.Acquire.Client]:
+	case released && !o.extra[h.Acquire.Client] && !h.Unsure:
 		o.until = max(o.until, h.Closed)
 		return 0
 	case f.Header.SilentRenewals:

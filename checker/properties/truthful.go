@@ -184,6 +184,9 @@ func (x *answers) Change(k *projection.Key, h *projection.Hold, c projection.Cha
 		switch h.Release.Outcome {
 		case histories.OK:
 			w.free = max(w.free, h.Closed)
+			if h.Unsure {
+				w.free = max(w.free, x.unknownHold(h.Closed))
+			}
 		case histories.Refused:
 			w.free = max(w.free, x.keptUntil(h))
 			if h.Depth == 1 {

@@ -178,6 +178,10 @@ func restarting(s *scene, _ int32) []faults.Step {
 	return []faults.Step{step}
 }
 
+// twoRequests is the time in which a lock certainly sends two requests and gets the replies, in virtual time without a fault. A client
+// that stops earlier may stop although the fault does not affect its command.
+const twoRequests = 2 * time.Millisecond
+
 // commandMakers returns a maker for each kind of fault that affects a single command or reply.
 func commandMakers() []maker {
 	return []maker{
@@ -191,12 +195,12 @@ func commandMakers() []maker {
 		{name: "cancelled-acquire", make: func(s *scene, c int32) []faults.Step {
 			by := s.messageDelay()
 			return []faults.Step{{When: faults.Trigger{At: s.triggerAt(c, workloads.Asking).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.GiveUp, Context: also(s.params.Seed, cancelledContext).IntN(2) == 0, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
+				Do: faults.Action{Verb: faults.GiveUp, Context: also(s.params.Seed, cancelledContext).IntN(2) == 0, Client: c, Process: s.processOf(c), Wait: twoRequests + s.randomDuration(time.Millisecond, s.params.TTL/4), By: by}, For: s.uniqueDuration(by)}}
 		}},
 		{name: "interrupted-release", make: func(s *scene, c int32) []faults.Step {
 			by := s.messageDelay()
 			return []faults.Step{{When: faults.Trigger{At: s.triggerAt(c, workloads.Releasing).At, On: &faults.Passing{Reply: true}},
-				Do: faults.Action{Verb: faults.Interrupt, Client: c, Process: s.processOf(c), Wait: s.randomDuration(time.Millisecond, s.params.TTL/8), By: by}, For: s.uniqueDuration(by)}}
+				Do: faults.Action{Verb: faults.Interrupt, Client: c, Process: s.processOf(c), Wait: twoRequests + s.randomDuration(time.Millisecond, s.params.TTL/8), By: by}, For: s.uniqueDuration(by)}}
 		}},
 	}
 }
