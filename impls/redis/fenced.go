@@ -30,11 +30,10 @@ import (
 //
 // If the reply to a nested acquire is lost, the stored depth may be too high until the lease expires.
 //
-// A new fencing token is the last token of all locks with the same prefix plus 1. After each new connection, the next script
-// raises the last token to the server's time in microseconds, unless it is higher, and until then nothing is acquired without a
-// script. A promoted replica is reached by new connections only, so tokens increase even if it lacks the last ones, unless its
-// clock is behind. A server that has lost the last token also continues at its time. A nested grant has the token of its
-// hold, or a new token if this process does not know the hold.
+// A new fencing token is the last token of all locks with the same prefix plus 1. The first command of each connection raises the
+// last token to the server's time in microseconds, unless it is higher. A promoted replica is reached by new connections only, so
+// tokens increase even if it lacks the last ones, unless its clock is behind. A server that has lost the last token also continues
+// at its time. A nested grant has the token of its hold, or a new token if this process does not know the hold.
 //
 // If the server loses its data, two clients may hold the lock at once. The same happens when a holder is paused beyond its
 // lease. No lock on one server prevents this: only a check of the fencing token excludes the earlier holder.
@@ -78,7 +77,7 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	}
 	l := &fencedLock{env: env, fences: fences{key: env.Prefix + "fences", mint: mint}, held: map[string]*lease.Lease{}, last: map[ownedKey]*lease.Lease{},
 		releasing: map[string]bool{}}
-	nodes, err := connectAll(env, func(opts *redis.Options) *redis.Options { return l.fences.counting(careful(opts)) })
+	nodes, err := connectAll(env, func(opts *redis.Options) *redis.Options { return l.fences.raising(careful(opts)) })
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +120,7 @@ func (l *fencedLock) Acquire(ctx context.Context, req impls.Request) (impls.Hold
 		limit, done = context.WithDeadline(ctx, r.start.Add(req.Wait+waiting.AnswerGrace))
 		defer done()
 	}
-	if mine, _ := l.mine(req.Key, req.Owner); mine == "" && l.fences.current() && !l.taken.has(req.Key) {
+	if mine, _ := l.mine(req.Key, req.Owner); mine == "" && !l.taken.has(req.Key) {
 		switch fence, err := l.takeFree(limit, r); {
 		case err != nil:
 			_ = l.withdraw(ctx, r) // err stays indeterminate: the acquire may reach the server after the release that withdraw sends
@@ -233,12 +232,10 @@ func (l *fencedLock) ask(ctx context.Context, r *request) (impls.Hold, error) {
 	again := r.queued
 	r.sent, r.queued = time.Since(r.start), true
 	mine, known := l.mine(r.Key, r.Owner)
-	mint, ran := l.fences.source()
-	reply, err := fencedAcquire.Run(ctx, l.sender, l.keys(r.Key), r.token, mint, r.Owner, r.TTL.Milliseconds(), r.entry, again, mine).Result()
+	reply, err := fencedAcquire.Run(ctx, l.sender, l.keys(r.Key), r.token, l.fences.mint, r.Owner, r.TTL.Milliseconds(), r.entry, again, mine).Result()
 	if err != nil {
 		return impls.Hold{}, err
 	}
-	ran()
 	if fence, isNew := reply.(int64); isNew {
 		l.taken.note(r.Key, again) // a waiter that is granted so has other waiters behind it
 		return l.hold(r, impls.Grant{Token: r.token, Fence: fence, Depth: 1, Validity: r.TTL}), nil

@@ -89,12 +89,7 @@ func (l *fencedLock) endRelease(token string) {
 }
 
 func (l *fencedLock) release(ctx context.Context, key, token, entry string) error {
-	mint, ran := l.fences.source()
-	code, err := fencedRelease.Run(ctx, l.sender, l.keys(key), token, mint, entry, l.names).Int64()
-	if err == nil {
-		ran()
-	}
-	return released(code, err)
+	return released(fencedRelease.Run(ctx, l.sender, l.keys(key), token, l.fences.mint, entry, l.names).Int64())
 }
 
 func released(code int64, err error) error {

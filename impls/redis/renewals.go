@@ -203,6 +203,7 @@ var (
 
 	fencedAcquire = script("fenced_mint", "fenced_acquire")
 	fencedRelease = script("fenced_mint", "fenced_release")
+	fencedRaise   = script("fenced_mint", "fenced_raise")
 	fencedRenew   = script("fenced_renew")
 
 	redissonAcquire       = script("redisson_acquire")

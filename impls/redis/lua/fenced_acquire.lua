@@ -63,6 +63,6 @@ if entry ~= '' then
 	end
 end
 if again then
-	return {0, call('GET', KEYS[3]) or '0', call('PTTL', KEYS[1])}
+	return {0, call('GET', fences) or '0', call('PTTL', KEYS[1])}
 end
 return {0, '0', -1}

@@ -57,7 +57,7 @@ func readScripts(t *testing.T) []luaScript {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts were found: %v", err)
 	}
-	const shared = "fenced_mint" // the beginning of two other scripts
+	const shared = "fenced_mint" // the beginning of three other scripts
 	texts := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -70,7 +70,7 @@ func readScripts(t *testing.T) []luaScript {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		switch text := texts[name]; name {
 		case shared:
-		case "fenced_acquire", "fenced_release":
+		case "fenced_acquire", "fenced_release", "fenced_raise":
 			all = append(all, luaScript{name, texts[shared] + text})
 		default:
 			all = append(all, luaScript{name, text})
@@ -174,16 +174,17 @@ func (s *store) arrange(r *rand.Rand, script luaScript) []string {
 	if strings.HasSuffix(script.Name, "release") && strings.HasPrefix(script.Name, "redisson") {
 		keys = append(keys, "a1:channel")
 	}
-	if script.Name == "fenced_acquire" || script.Name == "fenced_release" {
+	if slices.Contains([]string{"fenced_acquire", "fenced_release", "fenced_raise"}, script.Name) {
 		keys = append(keys, "queue", "fences")
 	}
 	lease := often(some(leases[:3]...), leases...)
 	args := map[string][]string{
 		"compare_and_delete":  {some(names...)},
 		"compare_and_pexpire": {some(names...), lease},
-		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some("clock", "count", "raise"), some(names...), lease, some("", entries[0], entries[1]), some("", "1"), some("", tokens[0], tokens[1])},
-		"fenced_release":      {some(tokens...), some("clock", "count", "raise"), some("", "", entries[0], entries[1]), ""},
+		"fenced_acquire":      {often(some(tokens[:3]...), "short"), some("clock", "count"), some(names...), lease, some("", entries[0], entries[1]), some("", "1"), some("", tokens[0], tokens[1])},
+		"fenced_release":      {some(tokens...), some("clock", "count"), some("", "", entries[0], entries[1]), ""},
 		"fenced_renew":        {some(tokens...), lease},
+		"fenced_raise":        {},
 	}[script.Name]
 	if args == nil {
 		args = []string{lease, some(names...)}
@@ -215,7 +216,7 @@ func (s *store) arrangeLock(r *rand.Rand, script luaScript, some func(...string)
 // one of them is invalid.
 func (s *store) arrangeFenced(r *rand.Rand, some func(...string) string, often func(string, ...string) string) {
 	if r.IntN(4) > 0 {
-		_ = s.Set("lock", often(some(tokens[:3]...)+" "+some("1", "1", "2")+" "+some(names...), holds...))
+		_ = s.Set("lock", often(some(tokens[:3]...)+" "+some("1", "1+", "2")+" "+some(names...), holds...))
 		if r.IntN(8) > 0 {
 			s.SetTTL("lock", time.Duration(1+r.IntN(3_000_000))*time.Microsecond)
 		}
