@@ -397,6 +397,44 @@ func TestTokensAfterLossOfMemory(t *testing.T) {
 	}
 }
 
+// TestFencesOfNewConnections checks the first commands of new connections to a server that lacks the last fencing tokens, as after a
+// failover. A token must be higher than all earlier ones, whether it is drawn by a plain command or by a script.
+func TestFencesOfNewConnections(t *testing.T) {
+	bothWays(t, servers.Single, func(t *testing.T, g *servers.Group) {
+		var conns []net.Conn
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, addr)
+			conns = append(conns, c)
+			return c, err
+		}
+		a := open(t, "fenced", impls.Env{Nodes: g.Front(), Dial: dial})
+		b := open(t, "fenced", impls.Env{Nodes: g.Front(), Process: 1})
+		server := raw(t, g.URLs()[0])
+		early := mustAcquire(t, a, "a", 10*time.Second, 0)
+		mustRelease(t, a, early)
+		for _, path := range []string{"plain commands", "a script"} {
+			h := mustAcquire(t, b, "b", 10*time.Second, 0)
+			if path == "a script" {
+				if _, err := a.Acquire(t.Context(), impls.Request{Key: "k", Owner: "a", TTL: time.Second}); !errors.Is(err, impls.ErrBusy) {
+					t.Fatal(err)
+				}
+			}
+			mustRelease(t, b, h)
+			if err := server.Set(t.Context(), "fences", early.Fence, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range conns {
+				c.Close()
+			}
+			next := mustAcquire(t, a, "a", 10*time.Second, 0)
+			if next.Fence <= h.Fence {
+				t.Errorf("after token %d, %s drew %d", h.Fence, path, next.Fence)
+			}
+			mustRelease(t, a, next)
+		}
+	})
+}
+
 // TestTokenOfReleasedHold checks a nested acquire on a server that has lost the release of the outer hold. The nested
 // grant must have a new fencing token, because another client may have held the lock since the release.
 func TestTokenOfReleasedHold(t *testing.T) {
