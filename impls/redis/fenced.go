@@ -81,9 +81,14 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A subscription draws no tokens, and go-redis holds a mutex while it opens the connection of one.
+	hearing, err := connectAll(env, careful)
+	if err != nil {
+		return nil, errors.Join(err, nodes.Close())
+	}
 	n := nodes[0]
 	l.Node, l.sender = n, newBatcher(n.UniversalClient)
-	l.listener = &listener{Node: n, id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
+	l.listener = &listener{Node: hearing[0], id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
 		waiters: map[string]*waiter{}}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil
@@ -347,5 +352,5 @@ func (l *fencedLock) Probe(ctx context.Context, key string) (string, time.Durati
 func (l *fencedLock) Close() error {
 	err := l.listener.close() // also cancels the context of every lease
 	l.running.Close()
-	return errors.Join(err, l.UniversalClient.Close())
+	return errors.Join(err, l.listener.UniversalClient.Close(), l.UniversalClient.Close())
 }
