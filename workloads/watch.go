@@ -13,7 +13,9 @@ import (
 // holds.
 type Watch struct {
 	mu    sync.Mutex
-	holds map[hold]watched   // includes released holds, because a renewal may be reported after the release
+	holds map[hold]watched   // includes the latest released holds, because a renewal may be reported after the release
+	ended []hold             // the latest released holds, at most mostEnded; a ring
+	next  int                // index in ended of the next one
 	early map[hold][]renewal // renewals reported before the client registered the hold
 }
 
@@ -37,6 +39,10 @@ type renewal struct {
 // mostEarly is the maximum number of holds for which renewals are stored before clients register the holds (method holding).
 // Some holds are never registered, such as holds that only test a connection.
 const mostEarly = 1000
+
+// mostEnded is the maximum number of released holds whose renewals are still recorded. A trial under faults has fewer holds. A bench has
+// far more, and the memory and time that they take would count as those of the lock.
+const mostEnded = 4096
 
 // NewWatch returns a Watch for one trial.
 func NewWatch() *Watch { return &Watch{holds: map[hold]watched{}, early: map[hold][]renewal{}} }
@@ -68,10 +74,21 @@ func (w *Watch) released(g impls.Grant, number int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := hold{g.Key, g.Token}
-	if of, known := w.holds[h]; known && of.hold == number {
-		of.released = true
-		w.holds[h] = of
+	of, known := w.holds[h]
+	if !known || of.hold != number || of.released {
+		return
 	}
+	of.released = true
+	w.holds[h] = of
+	if len(w.ended) < mostEnded {
+		w.ended = append(w.ended, h)
+		return
+	}
+	if oldest := w.ended[w.next]; w.holds[oldest].released {
+		delete(w.holds, oldest)
+	}
+	w.ended[w.next] = h
+	w.next = (w.next + 1) % mostEnded
 }
 
 // Renewed records a renewal. It may be called before the client has received the grant.

@@ -297,6 +297,27 @@ func TestRenewalsOfEnteredHold(t *testing.T) {
 	}
 }
 
+// TestWatchForgetsReleasedHolds checks that only the latest released holds are stored, and every hold that was not released.
+func TestWatchForgetsReleasedHolds(t *testing.T) {
+	w := NewWatch()
+	grant := func(i int) impls.Grant { return impls.Grant{Key: "k", Token: fmt.Sprint(i)} }
+	w.holding(grant(-1), watched{hold: -1})
+	const last = 3 * mostEnded
+	for i := range last + 1 {
+		w.holding(grant(i), watched{hold: int64(i)})
+		w.released(grant(i), int64(i))
+		w.released(grant(i), int64(i)) // a second release changes nothing
+	}
+	if len(w.holds) != mostEnded+1 {
+		t.Errorf("%d holds are stored", len(w.holds))
+	}
+	for i, want := range map[int]bool{-1: true, last - mostEnded: false, last - mostEnded + 1: true, last: true} {
+		if _, known := w.holds[hold{"k", fmt.Sprint(i)}]; known != want {
+			t.Errorf("hold %d is known: %t", i, known)
+		}
+	}
+}
+
 // TestOutcomes checks that a definite refusal is recorded as refused, and any other error as unknown. After an unknown
 // outcome, the client must use a new owner name.
 func TestOutcomes(t *testing.T) {
