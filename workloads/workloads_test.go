@@ -237,6 +237,24 @@ func TestLossStopsTheWork(t *testing.T) {
 	}
 }
 
+// TestLossOfFirstHold checks that a client with two holds notices the loss of the first one while it works with the second.
+func TestLossOfFirstHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec, _ := histories.NewMemory(histories.Header{}, 1)
+		c := &Client{recorder: rec, log: rec.Log(0)}
+		lost := make(chan struct{})
+		c.first = &Held{Hold: impls.Hold{Lost: lost}, number: 1}
+		time.AfterFunc(time.Second, func() { close(lost) })
+		begin := time.Now()
+		if held := c.Work(t.Context(), &Held{number: 2}, time.Minute); !held || time.Since(begin) != time.Second || !c.first.lost {
+			t.Errorf("the second hold is held: %t; after %v the loss of the first is recorded: %t", held, time.Since(begin), c.first.lost)
+		}
+		if err := rec.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestRenewalsAreRecorded checks the times and the remaining validities of recorded renewals.
 func TestRenewalsAreRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -163,8 +163,8 @@ func (p *Projection) grant(k *Key, op *histories.Op, sent time.Duration) {
 	if h := k.HeldBy(op); h != nil {
 		h.Depth++
 		h.Over, h.Confirmed = max(h.Over, overBy(op, p.slack)), max(h.Confirmed, overBy(op, p.slack))
-		// A depth of 1 means that the lock did not count the acquire as nested. Such an acquire does not extend the
-		// lease of the hold, and neither do those that the lock counts as nested in it.
+		// A depth below the number of acquires means that the lock did not count one of them as nested: it granted a new hold. The
+		// lease of that one does not extend the lease of this hold.
 		if until, ok := op.Until(p.slack); ok && h.Promised && int(op.Depth) >= h.Depth && until > h.Until {
 			h.extend(until, op)
 			p.tell(k, h, Extended)

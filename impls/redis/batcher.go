@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// batcher is a client that sends the scripts of several callers in one message while many messages await their replies. A small
+// batcher is a client that sends the commands of several callers in one message while many messages await their replies. A small
 // command costs less than the system calls that send it and receive its reply.
 //
 // Below the limit, each message has the commands of one caller and is sent at once. At the limit, the commands of further callers
@@ -124,7 +124,10 @@ func (b *batcher) deliver(all []*parcel) {
 	var until time.Time // latest deadline of the callers
 	bounded := true
 	for _, p := range all {
-		if p.ctx.Err() != nil {
+		if err := p.ctx.Err(); err != nil {
+			for _, c := range p.cmds {
+				c.SetErr(err)
+			}
 			continue
 		}
 		deadline, ok := p.ctx.Deadline()

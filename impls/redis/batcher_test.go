@@ -152,10 +152,25 @@ func TestBatcherSharesMessages(t *testing.T) {
 	}
 }
 
+// TestBatcherLeavesOut checks that the commands of a caller that has stopped waiting are not sent, and have its error.
+func TestBatcherLeavesOut(t *testing.T) {
+	e := &echo{}
+	b := newBatcher(e.client(t))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	p := &parcel{ctx, []*redis.Cmd{redis.NewCmd(ctx, "ECHO", "late")}, make(chan struct{})}
+	b.deliver([]*parcel{p})
+	<-p.done
+	if err := p.cmds[0].Err(); !errors.Is(err, context.Canceled) || e.dials.Load() != 0 {
+		t.Errorf("%v, over %d connections", err, e.dials.Load())
+	}
+}
+
 // TestBatcherIgnoresStalledMessages checks that a command is sent although the messages in flight are never answered.
 func TestBatcherIgnoresStalledMessages(t *testing.T) {
 	e := &echo{hold: make(chan struct{})}
 	b := newBatcher(e.client(t))
+	b.replied = time.Now()
 	var all sync.WaitGroup
 	for range mostInFlight {
 		all.Go(func() { _ = b.send(t.Context(), redis.NewCmd(t.Context(), "ECHO", "held")) })

@@ -82,13 +82,13 @@ func openFenced(env impls.Env, mint string) (impls.Lock, error) {
 		return nil, err
 	}
 	// A subscription draws no tokens, and go-redis holds a mutex while it opens the connection of one.
-	hearing, err := connectAll(env, careful)
+	subscribers, err := connectAll(env, careful)
 	if err != nil {
 		return nil, errors.Join(err, nodes.Close())
 	}
 	n := nodes[0]
 	l.Node, l.sender = n, newBatcher(n.UniversalClient)
-	l.listener = &listener{Node: hearing[0], id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
+	l.listener = &listener{Node: subscribers[0], id: impls.Token(env.Rand), names: n.prefix + "granted:", stray: l.unexpected,
 		waiters: map[string]*waiter{}}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l, nil

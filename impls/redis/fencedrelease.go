@@ -57,7 +57,7 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 		defer l.endRelease(g.Token)
 		last = h.End() // false: the hold was lost
 	}
-	err := l.releaseOnce(ctx, g, last && g.Depth <= 1)
+	err := l.free(ctx, g, last && g.Depth <= 1)
 	if !last || g.Depth > 1 || err == nil || errors.Is(err, impls.ErrNotHeld) || ctx.Err() != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (l *fencedLock) Release(ctx context.Context, g impls.Grant) error {
 	return again
 }
 
-// releaseOnce sends one request, and a second one if it turns out that other clients wait. The parameter outermost reports that only
-// another client can have changed what the server stores for the hold.
-func (l *fencedLock) releaseOnce(ctx context.Context, g impls.Grant, outermost bool) error {
+// free deletes the key of a hold, or hands the lock over if other clients wait. The parameter outermost reports that only another
+// client can have changed what the server stores for the hold.
+func (l *fencedLock) free(ctx context.Context, g impls.Grant, outermost bool) error {
 	if outermost && !l.taken.has(g.Key) {
 		deleted, err := compareAndDelete.Run(ctx, l.sender, []string{l.Key(g.Key)}, unawaited(g.Token, g.Owner)).Int64()
 		if err != nil || deleted > 0 {

@@ -1,8 +1,12 @@
 package sim
 
 import (
+	"bufio"
+	"bytes"
 	"slices"
 	"testing"
+
+	"github.com/alicebob/miniredis/v2/server"
 )
 
 // TestCommand checks that commands are parsed one by one. The bytes of an incomplete command must be kept.
@@ -26,4 +30,29 @@ func TestCommand(t *testing.T) {
 			t.Errorf("%q is read as %q, %t", strange, args, whole)
 		}
 	}
+}
+
+// FuzzCommand compares parseCommand with the parser of the emulator: both must read the same words, or none.
+func FuzzCommand(f *testing.F) {
+	for _, seed := range []string{"*1\r\n$4\r\nPING\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n*1\r\n", "*1\r\n$0\r\n\r\n", "*x\r\n", "*1\r\n:5\r\n", "*2\r\n$3\r\nGET"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		args, rest, whole := parseCommand(b)
+		if len(args) == 0 {
+			return
+		}
+		read := bytes.NewReader(b)
+		lines := bufio.NewReader(read)
+		said, err := server.ParseReply(lines)
+		words, _ := said.([]any)
+		if err != nil || !whole || len(words) != len(args) || read.Len()+lines.Buffered() != len(rest) {
+			t.Fatalf("%q is read as %q, and %d bytes are left; the emulator reads %q, %v", b, args, len(rest), said, err)
+		}
+		for i, word := range words {
+			if word != args[i] {
+				t.Errorf("word %d of %q is read as %q", i, b, args[i])
+			}
+		}
+	})
 }

@@ -15,8 +15,7 @@ func TestFencedSharesMessages(t *testing.T) {
 		t.Skip("a search takes some seconds")
 	}
 	redis.Quiet()
-	redis.SetMostInFlight(1)
-	defer redis.SetMostInFlight(8)
+	defer redis.SetMostInFlight(1)()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // virtual time is reproducible only with one processor
 	judged := 0
 	for seed := range uint64(300) {
