@@ -185,8 +185,8 @@ func (c *Comparisons) fill(metrics []Metric, pairs [][2]*Row, compare func(a, b 
 	c.noteTooFew(len(together))
 }
 
-// noteStarving adds a note for each lock that starves clients. The note says that the latency of the lock is not
-// compared.
+// noteStarving adds a note for each lock that starves clients. The note says that the metric, which covers only some of the clients, is
+// not compared.
 func (c *Comparisons) noteStarving(m Metric, rows ...*Row) {
 	for _, row := range rows {
 		if row.Starving != "" {
